@@ -101,12 +101,12 @@ demo: rust ## Deduplicate the sample pages, and show verdicts and summary
 demo-kafka: build broker-tools ## The same next to a crawler: a Kafka broker, two workers, the verdict topic
 	deploy/demo.sh
 
-# A build that is made once gains nothing from notes for building a little of it again.
+# A build that is made once gains nothing from incremental compilation.
 test test-all: export CARGO_INCREMENTAL := 0
 
-# $(call beside,waiting,computing,log): runs the target `waiting`, whose tests wait most of their time, and next to it at a
-# low priority the targets `computing`, whose output goes to the log and is shown at the end. They are a group of processes of
-# their own, which ends with this.
+# $(call beside,waiting,computing,log): runs the target `waiting`, whose tests wait most of their time. The targets
+# `computing` run at the same time with a low priority; their output goes to `log`, and is shown at the end. They are a
+# separate process group, which is killed when this recipe ends.
 beside = set -m; { exec nice -n 19 $(MAKE) --no-print-directory $(2); } > $(3) 2>&1 < /dev/null & \
 	  beside=$$!; trap 'kill -- -$$beside 2> /dev/null || true' EXIT; \
 	  $(MAKE) --no-print-directory $(1) || { tail -n 50 $(3); exit 1; }; \
@@ -118,7 +118,7 @@ test: prerequisites broker-tools format-check lint ## What a change can break: f
 	cargo test --locked $(PACKAGES) --no-run --lib --bins --examples --test local --test kafka
 	$(call beside,brokers,unit,target/unit.log)
 
-# Not in `make test` is what takes long and rarely breaks.
+# `make test` leaves out tests that take long and rarely break.
 .PHONY: test-all
 test-all: all-tools test slow-tests ## All tests; CI runs this
 
@@ -242,8 +242,8 @@ docs: ## Regenerate the pages that come from the program
 	cargo run --quiet -- config metrics > docs/metrics.md
 	cargo run --quiet -- config commands > docs/commands.md
 
-# Not part of `make test`: building mdbook takes minutes. That contents, links and named tests are right, tests/local/site.rs
-# says without it.
+# Not part of `make test`: building mdbook takes minutes. tests/local/site.rs checks contents, links and named tests
+# without it.
 .PHONY: site
 site: $(TOOLS)/bin/mdbook ## Build the documentation as a site: target/site/index.html, Chinese in target/site/zh
 	tools/site.sh $(TOOLS)/bin/mdbook target/site
@@ -311,7 +311,7 @@ hooks: ## Check the subject of each commit that is made in this clone
 subjects: ## Check that the subjects of new commits have at most 72 characters: BASE=origin/main for those of a branch
 	@tools/check_subjects.sh $(BASE)
 
-# Where GitHub's workflows are checked. What else the checker could run is not on every machine, so it is left out.
+# The checker of GitHub's workflows. It could call two more programs, which not every machine has, so it calls neither.
 ACTIONLINT_VERSION := 1.7.12
 
 .PHONY: workflows

@@ -95,7 +95,7 @@ fn word(number: usize) -> String {
     (0..7).map(|_| char::from(b'a' + random.below(26) as u8)).collect()
 }
 
-/// Fills a table with the first `size` pages and decides on the next `asked` ones.
+/// Fills a table with the first `size` pages and decides on the next `queries` pages.
 fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, queries: usize, page: impl Fn(usize) -> Page) {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
     let mut clusterer = Clusterer::with_shards(

@@ -20,7 +20,7 @@ use leitong_text::page::Address;
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan"];
-/// Letters of a piece: a short article, and a length that gives enough pairs for the bound.
+/// Number of letters of a piece: a short article, and a length that gives enough pairs for the bound.
 const PIECE_CHARS: [usize; 2] = [250, 100];
 /// Number of consecutive letters that two texts must have in common to count as related.
 const PASSAGE_CHARS: usize = 20;
@@ -76,9 +76,9 @@ fn extrapolate(rate: f64) {
     }
 }
 
-/// Computes the error as a sum of products: how often the SimHashes of unrelated texts are *d* apart, times
-/// how often their sketches agree in as many values as *d* requires. Both are sampled. The tail of the
-/// second, which no sample reaches, is extrapolated at its last rate.
+/// Computes the error as a sum over distances *d*: the share of unrelated texts whose SimHashes are *d* apart, times
+/// the share whose sketches agree in as many values as *d* requires. Both shares are sampled. The samples do not reach
+/// high numbers of equal values; their share is extrapolated at the last sampled rate of decrease.
 fn model(pieces: &[Piece], detector: &dyn Detector, max_distance: usize) {
     let mut distances = [0_u64; 65];
     let mut matches = [0_u64; 65];
@@ -102,7 +102,7 @@ fn model(pieces: &[Piece], detector: &dyn Detector, max_distance: usize) {
     }
     let candidates: u64 = distances.iter().sum();
     let at_least = |k: usize| matches[k..].iter().sum::<u64>() as f64 / candidates as f64;
-    // The last point that is based on ten pairs, and the decrease per step up to there.
+    // The greatest number of equal values that ten pairs have, and the decrease per value up to there.
     let last = (0..64).rev().find(|k| matches[*k..].iter().sum::<u64>() >= 10).expect("a sample");
     let fall = (at_least(last) / at_least(last - 4)).powf(0.25);
     let tail = |k: usize| if k <= last { at_least(k) } else { at_least(last) * fall.powi((k - last) as i32) };

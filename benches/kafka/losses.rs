@@ -107,7 +107,7 @@ pub(crate) fn standby() {
     let mut figures = Vec::new();
     for _ in 0..5 {
         // The instance that commits owns the log, and also fingerprints half of the pages.
-        let owned = "leitong_partitions_owned{half=\"cluster\"} 1";
+        let owned = "leitong_partitions_owned{stage=\"cluster\"} 1";
         let owns = |worker: &Worker| worker.get("/metrics").is_some_and(|(_, text)| text.contains(owned));
         let owner = usize::from(!owns(&cluster.workers[0]));
         figures.push(cluster.longest("standby: owner killed", |cluster| cluster.workers[owner].kill()));

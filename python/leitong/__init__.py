@@ -31,7 +31,7 @@ class Deduplicator(_Deduplicator):
     """
 
     def decide_batch(self, pages):
-        """Returns the verdicts on many pages, in their order; reads their texts on all cores.
+        """Returns the verdicts on many pages, in the order of the pages. Reads their texts on all cores.
 
         Takes anything that can be iterated, and Arrow arrays and tables.
         """

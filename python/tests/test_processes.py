@@ -201,7 +201,7 @@ class Interrupted(unittest.TestCase):
     """Ctrl-C took effect only at the end of a batch."""
 
     def setUp(self):
-        # A shell starts background processes without it.
+        # A shell starts background processes with SIGINT ignored, so Python has no handler for it.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
 

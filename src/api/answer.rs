@@ -61,7 +61,7 @@ pub(super) struct NearPage {
     cluster_id: ClusterId,
     page_id: String,
     url: String,
-    /// True if it is near, false if it is only related.
+    /// True if the page is near, false if it is only related.
     near: bool,
     exact: bool,
     distance: Number,

@@ -291,7 +291,7 @@ impl Run<'_> {
     ) -> Resumed {
         let last = self.checkpoint.as_ref().map(|checkpoint| checkpoint.last);
         if let Some((input, number)) = last {
-            progress.note(format_args!("resumes after record {number} of {}", inputs[input].name));
+            progress.note(format_args!("resuming after record {number} of {}", inputs[input].name));
             inputs.drain(..input);
         }
         Resumed::new(Inputs::new(inputs, self.rules.clone(), Arc::clone(read)), names, last)

@@ -146,9 +146,9 @@ impl Marked {
         if let Some((option, path, when)) = found.iter().find(|found| is_at_risk(found.0, Relation::AroundIt))
         {
             bail!(
-                "{option} {path}: has the documents of the run that ended{when}. If they were overwritten, no output would \
-                 have them, but the table {} has their texts. Nothing was changed; move or remove the file, or name another \
-                 one",
+                "{option} {path}: has the documents of the run that ended{when}, and is not overwritten: the table {} has \
+                 their texts, so no run would write these documents again. Nothing was changed; move or remove \
+                 the file, or name another one",
                 table.display()
             );
         }

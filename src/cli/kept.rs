@@ -27,11 +27,11 @@ pub(super) struct Arguments {
     /// `leitong_canonical`
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     drop: Option<PathBuf>,
-    /// Add the fields that --drop adds to kept documents as well
+    /// Add the same fields as --drop to kept documents, too
     #[arg(long, requires = "keep", help_heading = "Documents")]
     annotate: bool,
-    /// In the output of --keep, replace each duplicate from a WARC file by a `revisit` record, which refers
-    /// to the record with the same payload, or to the one that is kept
+    /// In the output of --keep, replace each duplicate from a WARC file by a `revisit` record that
+    /// refers to the kept record, or to one with the same payload
     #[arg(long, requires = "keep", help_heading = "Documents")]
     revisit: bool,
     /// Document of each cluster to keep: first, longest (main text), newest (fetched_at), published (earliest

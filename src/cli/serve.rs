@@ -118,8 +118,8 @@ fn report_found(found: Found) {
     }
     if let Some(torn) = torn {
         terminal::note(format_args!(
-            "the journal ended in an incomplete write; {} byte(s) from byte {} on were moved to {}. They are of \
-             pages that had not been answered, unless the disk damaged the file; delete them if a kill or a power \
+            "the journal ended in an incomplete write; {} byte(s) from byte {} on were moved to {}. They \
+             belong to pages that were not answered yet, unless the disk damaged the file; delete them if a kill or a power \
              failure explains this",
             torn.bytes,
             torn.at,

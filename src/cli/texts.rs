@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     )]
     form: TextForm,
     /// Fields of the input to write with each text, separated by commas: columns, JSON pointers such as
-    /// /meta/source, or NAME=/POINTER to give it another name
+    /// /meta/source, or NAME=/POINTER to rename a field
     #[arg(
         long,
         value_name = "FIELDS",

@@ -34,13 +34,13 @@ pub(crate) struct Comparer {
 pub(crate) struct Side {
     /// Name for the user: a file, an id, or "pasted".
     pub name: String,
-    /// Charset by which its bytes were decoded; `None` if the page was already decoded.
+    /// Charset by which the page's bytes were decoded; `None` if the page was already decoded.
     pub charset: Option<Charset>,
     /// Title of the page.
     pub title: Option<String>,
-    /// All its blocks; those of its main text have `kept`.
+    /// All blocks of the page; those of the main text have `kept`.
     pub blocks: Vec<PageBlock>,
-    /// Terms of its main text.
+    /// Terms of the page's main text.
     pub terms: Terms,
     /// Log record of the page.
     pub record: Box<FingerprintRecord>,
@@ -93,7 +93,7 @@ pub(crate) struct Opinion {
 pub(crate) struct Compared {
     /// Fingerprints of the first and the second page.
     pub fingerprints: [Box<[u8]>; 2],
-    /// True if they are near, so the pages count as one text.
+    /// True if the fingerprints are near, so the pages count as one text.
     pub near: bool,
     /// Distance, as verdicts show it.
     pub distance: f64,

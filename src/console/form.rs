@@ -18,7 +18,7 @@ const BOUNDARY_BYTES_MAX: usize = 70;
 pub(crate) struct Field<'a> {
     /// Name of the field.
     pub name: String,
-    /// Name of the file that it contains.
+    /// Name of the file that the field contains.
     pub file_name: Option<String>,
     /// Value of the field.
     pub value: &'a [u8],

@@ -58,7 +58,7 @@ impl SourceEnd for Source {
 struct Sink {
     open: Arc<Semaphore>,
     taken: Arc<Mutex<Vec<u64>>>,
-    /// The number of the page at which it fails.
+    /// The number of the page at which the sink fails.
     fails_at: Option<u64>,
 }
 

@@ -141,7 +141,7 @@ pub(crate) struct Outgoing<'a> {
 /// Place where a record was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Delivered {
-    /// The partition of its topic.
+    /// The partition of the topic.
     pub(crate) partition: u32,
     /// The offset in the partition.
     pub(crate) offset: u64,

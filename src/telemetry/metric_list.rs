@@ -7,7 +7,7 @@ pub(crate) struct Metric {
     pub name: &'static str,
     /// `counter`, `gauge` or `histogram`.
     pub kind: &'static str,
-    /// Names of its labels, with their values.
+    /// Names of the metric's labels, with their values.
     pub labels: &'static str,
     /// Meaning, for operators.
     pub help: &'static str,

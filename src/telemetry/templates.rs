@@ -144,15 +144,15 @@ pub(crate) enum Alarm {
         site: String,
         /// Id of the cluster.
         cluster_id: String,
-        /// Number of its pages so far, without those crawled again.
+        /// Number of the cluster's pages so far, without those crawled again.
         pages: u32,
-        /// The id of its canonical page.
+        /// The id of the cluster's canonical page.
         canonical_page_id: String,
-        /// The url of its canonical page.
+        /// The url of the cluster's canonical page.
         canonical_url: String,
-        /// The id of its last page.
+        /// The id of the cluster's last page.
         page_id: String,
-        /// The url of its last page.
+        /// The url of the cluster's last page.
         url: String,
     },
     /// A site whose share of duplicates jumped.

@@ -124,7 +124,7 @@ impl DiskTable {
                 metrics::disk_failed();
                 tracing::error!(
                     partition,
-                    "table on disk: a restart would read more of the changelog, because it cannot be saved: {error}"
+                    "table on disk: it cannot be saved, so a restart would read more of the changelog: {error}"
                 );
             }
         }

@@ -1,7 +1,7 @@
 //! A table that is built from the changelog, record by record: by a restore, which reads the changelog to its end,
 //! or by a standby, which follows it while another instance owns the partition.
 //!
-//! Invariant: look-ups see the replica only after it was read to the changelog's end, and between
+//! Invariant: look-ups see the replica only after the changelog was read to its end, and only in the state between two
 //! transactions.
 
 use std::time::Instant;

@@ -71,7 +71,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
                 // closely.
                 tracing::warn!(
                     partition,
-                    "standby: the table is discarded, and read again from the changelog in {} s: {why}",
+                    "standby: the table is discarded; in {} s it is read again from the changelog: {why}",
                     UNFIT_PAUSE.as_secs()
                 );
                 role.tables.take(partition);

@@ -142,8 +142,8 @@ impl<W: World> WorkerTables<W> {
         Problem::new(
             ProblemKind::NotHere,
             format!(
-                "its log partition is {partition} of {}, and another instance has that table (this one has: \
-                 {has}); ask the others, or set kafka.standby = true to have all tables in each instance",
+                "the page belongs to log partition {partition} of {}, whose table another instance has (this \
+                 instance has: {has}); ask the other instances, or set kafka.standby = true to have all tables in each instance",
                 role.log_partitions
             ),
         )
@@ -205,7 +205,7 @@ impl<W: World> Tables for WorkerTables<W> {
     fn instead_of_storing(&self) -> Option<String> {
         let topics = &self.role.config.kafka.topics;
         Some(format!(
-            "a worker stores nothing over HTTP: write pages to the topic {}, their verdicts come out of {}",
+            "a worker stores nothing over HTTP: write pages to the topic {}, and read their verdicts from {}",
             topics.pages, topics.verdicts
         ))
     }

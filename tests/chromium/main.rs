@@ -1,5 +1,5 @@
-//! The console in Chromium: its own policy refuses nothing, nothing in shown pages runs, every width is
-//! readable, and the keyboard is enough.
+//! The console in Chromium: its Content-Security-Policy blocks nothing of the console itself, no script of a shown page
+//! runs, every width is readable, and the keyboard is enough.
 //!
 //! `LEITONG_SCREENSHOTS=write cargo test --test chromium` writes the pictures of docs/operations.md. The console of a
 //! worker is in `worker.rs`.

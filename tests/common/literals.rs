@@ -3,7 +3,7 @@
 /// A string literal outside of tests and comments.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Literal {
-    /// Number of its line in the file, counted from 1.
+    /// Number of the line in the file, counted from 1.
     pub(crate) line: usize,
     /// The text, with line continuations joined.
     pub(crate) text: String,

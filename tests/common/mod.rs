@@ -215,7 +215,7 @@ pub(crate) fn stable_fields(verdict: &Value) -> Value {
     for field in ["decided_at", "log_partition", "log_offset", "cluster_id"] {
         object.remove(field);
     }
-    // Verdicts of older versions do not have it.
+    // Verdicts of older versions do not have this field.
     if let Some(recrawl) = object.get_mut("recrawl").and_then(Value::as_object_mut) {
         recrawl.remove("left_cluster_id");
     }

@@ -37,7 +37,7 @@ impl Admin {
     }
 
     pub(crate) fn delete_topic(&self, name: &str) {
-        // A broker that hears of a topic late does not know its id yet.
+        // A broker that learns of a topic late does not know the topic's id yet, so the request is repeated.
         wait_until("the topic is deleted", || {
             let results = self.runtime.block_on(self.client.delete_topics(&[name], &options()));
             results.expect("an answer")[0].is_ok()

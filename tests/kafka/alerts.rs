@@ -94,7 +94,7 @@ impl Prometheus {
         serde_json::from_str(answer.split("\r\n\r\n").nth(1)?).ok()
     }
 
-    /// Returns true once it has read the worker's metrics. A counter that rose before that shows no increase.
+    /// Returns true once Prometheus has read the worker's metrics. A counter that rose earlier shows no increase.
     fn has_scraped(&self) -> bool {
         self.ask("query?query=up").is_some_and(|answer| answer["data"]["result"][0]["value"][1] == "1")
     }

@@ -31,7 +31,7 @@ fn later_owners_know_the_page_that_represents_a_cluster() {
     let installation = Installation::new(&bootstrap(), "canonical", &settings(""));
     let mut rows = Vec::new();
     for round in 0..LENGTHS.len() {
-        // From the changelog at first, later from snapshots of it.
+        // The first owners read the changelog, later ones a snapshot.
         if round == 2 {
             installation.configure(&snapshots);
         }
@@ -59,7 +59,7 @@ fn later_owners_know_the_page_that_represents_a_cluster() {
         let replaced = former.filter(|former| *former != canonical(round, topic));
         assert_eq!(verdict["replaces_page_id"], json!(replaced), "{verdict}");
     }
-    // Consumers filter them by a header.
+    // Consumers find replaced pages by a header.
     let messages = topics::read_all(&installation.bootstrap, &installation.topic("verdicts"));
     let flagged = messages.iter().filter(|message| message.header("leitong.replaces") == "true");
     assert_eq!(flagged.count(), 2 * ARTICLES, "longer copies come twice");

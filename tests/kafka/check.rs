@@ -25,7 +25,7 @@ fn a_good_configuration_is_reported_without_a_start() {
     for what in ["settings", "admin port", "brokers", "topics", "rights", "tables", "machine"] {
         assert!(run.stdout.contains(&format!("ok       {what}")), "{what} in {}", run.stdout);
     }
-    // The check has taken nothing: a worker starts at once.
+    // The check holds no lock or port: a worker starts at once.
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
     assert_eq!(worker.terminate(), 0, "{}", worker.log());

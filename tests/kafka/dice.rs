@@ -1,6 +1,6 @@
-//! Random numbers from a seed, which is enough to draw the same again.
+//! Random numbers from a seed: the same seed gives the same numbers.
 
-/// A small generator.
+/// A small generator of random numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng(pub(crate) u64);
 
@@ -12,7 +12,7 @@ impl Rng {
     }
 }
 
-/// Returns a number that the environment may set.
+/// Returns the number in an environment variable, or `default`.
 pub(crate) fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }

@@ -30,8 +30,8 @@ fn brokers_die_one_after_the_other() {
     workers.iter().for_each(|worker| worker.wait_until_ready());
     let crawler = Crawler::start(&installation, 100);
     time_until(&[&workers[0], &workers[1]], 50.0);
-    // Each broker in turn: the coordinators of all groups and transactions, and the leaders of all
-    // partitions, were among them.
+    // Each broker is killed in turn. So the coordinators of all groups and transactions, and the leaders of all
+    // partitions, are among them.
     for broker in 0..3 {
         brokers.kill(broker);
         let held_up = time_until(&[&workers[0], &workers[1]], 50.0);
@@ -54,7 +54,8 @@ fn brokers_die_one_after_the_other() {
 
 #[test]
 fn a_frozen_owner_is_fenced() {
-    // One record per transaction, back to back: wherever the owner freezes, it is within one or between two.
+    // There is one record per transaction, back to back: wherever the owner freezes, it is within a transaction or
+    // between two.
     let more = format!("[kafka.transaction]\nrecords_max = 1\nlinger_ms = 0\n{}", fast());
     let installation = Installation::new(&bootstrap(), "zombie-owner", &more);
     let mut fingerprint = installation.worker(&["--role", "fingerprint"]);

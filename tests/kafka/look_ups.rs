@@ -1,7 +1,7 @@
 //! Look-ups next to a worker (`[api] address`): the answer equals the later verdict, from owners and
 //! standbys, in memory and on disk, whatever is killed meanwhile.
 //!
-//! `LEITONG_CHAOS_SEED` repeats the kills, `LEITONG_CHAOS_KILLS` makes them more.
+//! `LEITONG_CHAOS_SEED` repeats the kills, and `LEITONG_CHAOS_KILLS` sets their number.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,8 +35,8 @@ fn client(worker: &Worker) -> Client {
     Client::to(&address(worker).expect("the port is open"))
 }
 
-/// Waits for an answer: a worker is ready before the partition has changed hands, while nobody answers from
-/// its table.
+/// Waits until a worker answers look-ups. A worker may be ready while the partition still changes hands; in the
+/// meantime, no instance answers from its table.
 fn wait_until_answering(worker: &Worker) {
     let page = rows(0, 1, 1)[0].json();
     wait_until("look-ups are answered", || client(worker).look_up(&page).status == 200);
@@ -160,7 +160,7 @@ fn an_instance_answers_only_from_its_own_tables() {
             metrics.contains("leitong_partitions_owned{stage=\"cluster\"} 1")
         })
     });
-    // The instance that has its partition answers for a corpus; the other one refuses.
+    // The instance that has the partition of a corpus answers; the other one refuses.
     let text = article(1, 30);
     let (mut seen, mut api) = (BTreeMap::new(), Api::read());
     for corpus in ["甲", "乙", "丙", "丁", "default", "news.example.com"] {
@@ -183,11 +183,11 @@ fn an_instance_answers_only_from_its_own_tables() {
         api.check(LOOK_UP, 421, refused);
         assert_eq!(refused.problem(), "not-here");
         let detail = refused.body["detail"].as_str().expect("a text");
-        assert!(detail.contains(&format!("its log partition is {partition} of 2")), "{detail}");
+        assert!(detail.contains(&format!("log partition {partition} of 2")), "{detail}");
         assert!(detail.contains("kafka.standby = true"), "{detail}");
         seen.insert(partition, statuses);
     }
-    assert_eq!(seen.len(), 2, "both partitions were answer: {seen:?}");
+    assert_eq!(seen.len(), 2, "both partitions must have answered: {seen:?}");
     let id = "00000001000000010000000000000000";
     let mut clusters = both.each_ref().map(|worker| client(worker).get(&format!("/v1/clusters/{id}")));
     clusters.sort_by_key(|answer| answer.status);
@@ -210,7 +210,7 @@ fn look_ups_have_the_limits_of_serve() {
     let checked = installation.leitong(&["run", "--check", "--admin", "127.0.0.1:0"]);
     assert!(checked.stdout.contains("look-ups"), "{}", checked.stdout);
     let with_token = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n");
-    // Repeat until it is not one request too many.
+    // Repeat the request until it is not refused for exceeding the rate.
     let ask = |headers: &str, body: &[u8]| {
         let mut answers = std::iter::repeat_with(|| client(&worker).ask("POST /v1/lookup", headers, body));
         answers.find(|answer| answer.as_ref().is_none_or(|answer| answer.status != 429)).flatten()
@@ -412,7 +412,7 @@ fn answers_are_right_from_tables_on_disk_while_owners_are_killed() {
 /// Nothing is answered from unreadable blocks, even before their owner has noticed.
 #[test]
 fn nothing_is_answered_from_unreadable_blocks() {
-    // A look-up must find it, not the check in the background.
+    // A look-up must find the damage, not the check in the background.
     let table = "[table]\non_disk = true\nblock_centroids = 32\ncheck_mib_per_second = 0\n[kafka.snapshots]\ndir = \"tables\"\n";
     let more = settings(&format!("[kafka.create]\npage_partitions = 1\n{table}"));
     let installation = Installation::new(&bootstrap(), "answer-damaged", &more);
@@ -431,7 +431,7 @@ fn nothing_is_answered_from_unreadable_blocks() {
         std::fs::write(&path, bytes).expect("written");
     }
     let mut worker = installation.restored_worker("snapshot", &[]);
-    // Some are only in memory; none of the others may be called new.
+    // Some centroids are only in memory, so their pages are answered; no page may be called new.
     let answers: Vec<Answer> = all.iter().map(|row| client(&worker).look_up(&row.json())).collect();
     let refused = answers.iter().filter(|answer| answer.problem() == "not-ready").count();
     assert!(refused > 0, "nobody has noticed");

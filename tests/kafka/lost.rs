@@ -43,11 +43,11 @@ fn retention_that_overtakes_a_running_reader_is_counted() {
     wait_until(format_args!("thirty are missing:\n{}", worker.latest()), || lost(&worker) == 30);
     installation.wait_for_verdicts(70);
     assert!(worker.plain_log().contains("retention deleted offsets 40 to 70"), "{}", worker.plain_log());
-    // No pages follow them.
+    // No page follows the deleted ones.
     overtake(&installation, &worker, &pages(100, 120), 120);
     wait_until(format_args!("fifty are missing:\n{}", worker.latest()), || lost(&worker) == 50);
     assert!(worker.plain_log().contains("retention deleted offsets 100 to 120"));
-    // Another member joins and counts nothing again; neither does one that starts after both have left.
+    // Another member joins and counts no loss again.
     let mut other = installation.worker(&[]);
     other.wait_until_ready();
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
@@ -107,7 +107,7 @@ fn transaction_markers_do_not_count_as_losses() {
     for (number, row) in pages(0, 20).iter().enumerate() {
         crawler.begin_transaction().expect("begun");
         topics::send(&crawler, &installation.topic("pages"), row);
-        // Written, whether it is committed or not.
+        // The page is written, whether its transaction is committed or not.
         crawler.flush(patience).expect("delivered");
         match number % 4 {
             3 => crawler.abort_transaction(patience).expect("aborted"),

@@ -63,7 +63,7 @@ impl Troubled {
         Self { slot, installation, fingerprint, owner, crawler, began: Instant::now() }
     }
 
-    /// Applies each of these faults to requests of this kind, to one in this many.
+    /// Applies each of these faults to one in `one_in` requests of this kind.
     #[track_caller]
     fn strike(&self, api: Api, client: &'static str, faults: &[Fault], one_in: u64, times: u64) {
         let rules = &network().rules;

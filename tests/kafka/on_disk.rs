@@ -1,7 +1,7 @@
 //! Tables with old centroids on disk: the verdicts are those of a table in memory, as `leitong replay`
 //! produces them, and a restart opens the blocks and reads the changelog's tail.
 //!
-//! `LEITONG_CHAOS_SEED` repeats the kills, `LEITONG_CHAOS_KILLS` makes them more.
+//! `LEITONG_CHAOS_SEED` repeats the kills, and `LEITONG_CHAOS_KILLS` sets their number.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,14 +108,14 @@ fn a_table_that_does_not_match_is_set_aside_and_restored_from_the_changelog() {
     };
     flip(&tables.join("centroids.leitong"), |length| length / 2);
     restart("");
-    // The newest may have been written last, and not be listed yet.
+    // The newest block may have been written a moment ago, and not be listed in the table's file yet.
     let oldest = |tables: &Path| blocks(tables).swap_remove(0);
     flip(&oldest(&tables), |length| length - 20);
     restart("damaged at byte");
     fs::remove_file(oldest(&tables)).expect("removed");
     restart("centroids-");
 
-    // A folder of another table.
+    // The whole folder belongs to another table.
     let foreign = Installation::new(&bootstrap(), "foreign", &settings("tables"));
     let mut worker = foreign.worker(&[]);
     foreign.feed(&rows[..300], 300);
@@ -124,7 +124,7 @@ fn a_table_that_does_not_match_is_set_aside_and_restored_from_the_changelog() {
     fs::remove_dir_all(&tables).expect("removed");
     fs::rename(folder(&foreign, "tables"), &tables).expect("moved");
     restart("belongs to another configuration");
-    // Only a block of another table.
+    // A single block belongs to another table.
     let block = oldest(&tables);
     let of_foreign = tables.with_extension("table-set-aside").join(name(block.clone()));
     let of_foreign =
@@ -140,7 +140,7 @@ fn a_table_that_does_not_match_is_set_aside_and_restored_from_the_changelog() {
 
 #[test]
 fn unreadable_blocks_halt_a_partition_before_it_publishes() {
-    // A look-up must find it, not the check in the background.
+    // A look-up must find the damage, not the check in the background.
     let unchecked = settings("tables").replace("[table]\n", "[table]\ncheck_mib_per_second = 0\n");
     let installation = Installation::new(&bootstrap(), "unreadable", &unchecked);
     let rows = pages(0, 500);

@@ -47,7 +47,7 @@ fn sigterm_ends_a_worker_without_brokers() {
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
     installation.produce(&rows[..300]);
-    // At work.
+    // The worker is at work.
     wait_until("verdicts", || worker.metric("leitong_verdicts_total") > 0.0);
     installation.produce(&rows[300..]);
     brokers.kill(0);
@@ -57,7 +57,7 @@ fn sigterm_ends_a_worker_without_brokers() {
     let began = Instant::now();
     let status = worker.terminate();
     println!("ended with status {status} after {:.1} s", began.elapsed().as_secs_f64());
-    // 0 if nothing was in flight and no broker was needed.
+    // The status is 0 if nothing was in flight and no broker was needed.
     assert!(status <= 1, "{status}: {}", worker.log());
     brokers.restart(0);
     let mut worker = installation.worker(&[]);

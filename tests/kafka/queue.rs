@@ -61,7 +61,7 @@ fn expired_records_are_deleted_and_a_restart_has_the_same_table() {
     installation.feed(&rows[..600], 600);
     wait_until("what has expired is deleted", || {
         let numbers = numbers(&changelog(&installation));
-        // Consecutive, and not many more than are unexpired.
+        // The numbers are consecutive, and there are not many more of them than unexpired centroids.
         numbers[0] > 200 && numbers.len() < 200 && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1])
     });
     assert!(worker.metric("leitong_changelog_deletions_total{result=\"deleted\"}") >= 1.0);
@@ -113,7 +113,7 @@ fn records_that_a_stranger_deletes_halt_the_partition() {
     let installation = Installation::new(&bootstrap(), "hole", &settings(86_400));
     let rows = pages(0, 400, 400);
     drain(&installation, &rows[..300], &rows[..300], &[]);
-    // Up to the middle of the unexpired ones.
+    // Delete the records up to the middle of the unexpired centroids.
     let changelog = changelog(&installation);
     let last = changelog.iter().rev().find_map(position).expect("a position");
     let first = last.founded.expect("a number") - last.centroid_count;
@@ -133,7 +133,7 @@ fn a_changelog_of_an_older_version_is_continued() {
     let installation = Installation::new(&bootstrap(), "older", &settings(86_400));
     let rows = pages(0, 900, 400);
     drain(&installation, &rows[..400], &rows[..400], &[]);
-    // As that version wrote it: no numbers, tombstones, compacted.
+    // The older version wrote no numbers, but tombstones, into a compacted topic.
     let newer = changelog(&installation);
     let last = newer.iter().rev().find_map(position).expect("a position");
     let expired = (last.founded.expect("a number") - last.centroid_count) as usize;
@@ -169,7 +169,7 @@ fn a_changelog_of_an_older_version_is_continued() {
     assert_restored(&worker);
     installation.feed(&rows[400..450], 450);
     worker.kill();
-    // Some have numbers now, and most have not.
+    // A few centroids have numbers now, and most do not.
     installation.configure(&settings(1));
     let mut worker = installation.worker(&[]);
     assert_restored(&worker);

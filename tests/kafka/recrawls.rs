@@ -41,7 +41,7 @@ fn later_owners_know_what_was_crawled() {
     let installation = Installation::new(&bootstrap(), "recrawls", &settings(""));
     let (mut rows, mut pages) = (Vec::new(), String::new());
     for at in 0..ROUNDS {
-        // From the changelog at first, later from snapshots of it.
+        // The first owners read the changelog, later ones a snapshot.
         if at == 2 {
             installation.configure(&snapshots);
         }

@@ -99,9 +99,9 @@ fn a_recreated_page_topic_is_noticed_whatever_its_timestamps() {
     }
 }
 
-/// If no fingerprint worker knows the topic (its group's offsets are gone with the topic, its position
-/// records are not read), the cluster stage distinguishes the records of two topics. Here there is one worker
-/// of each stage; the fingerprint worker reads both topics.
+/// The cluster stage distinguishes the records of two topics even if no fingerprint worker knows the older one: the
+/// group's offsets are deleted with a topic, and position records are not read here. There is one worker of each stage;
+/// the fingerprint worker reads both topics.
 #[test]
 fn records_of_two_topics_in_one_log_are_distinguished() {
     let installation = Installation::new(&bootstrap(), "two-in-log", ONE_PARTITION);
@@ -161,7 +161,7 @@ fn a_page_topic_recreated_under_a_running_worker_halts_it() {
         assert_eq!(worker.terminate(), 0);
         let verdicts = installation.verdicts();
         assert_all_have_one(&verdicts, 1, 90);
-        // Pages that were read before it was noticed have a verdict in the old epoch as well.
+        // Pages that were read before the worker noticed the new topic have a verdict in the old epoch as well.
         let (offsets, count) = outcomes(&verdicts, 0);
         println!("{count} verdicts of the old epoch");
         assert!((0..30).all(|offset| offsets.contains(&offset)) && count == offsets.len());
@@ -186,7 +186,7 @@ fn a_log_recreated_under_running_workers_halts_them() {
     wait_until_halted(&mut owner, &["the log", REPLACED, "raise kafka.epoch"]);
     wait_until_halted(&mut left, &["the log", REPLACED, "raise kafka.epoch"]);
     assert_eq!([owner.terminate(), left.terminate()], [0, 0]);
-    // A restart of either stage does not hide it.
+    // A restart of either stage does not hide the loss.
     for role in ["cluster", "fingerprint"] {
         let mut worker = installation.worker(&["--role", role]);
         wait_until_halted(&mut worker, &["the log", REPLACED]);

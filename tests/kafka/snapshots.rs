@@ -116,7 +116,7 @@ fn a_kill_while_a_snapshot_is_written_loses_nothing() {
     wait_for_snapshot(&installation, &worker);
     assert_eq!(worker.terminate(), 0);
     let (mut torn, mut kills, began) = (0, 0, Instant::now());
-    // On a busy machine most of them are written while this test does not run.
+    // On a busy machine, most snapshots are written while this test does not run.
     while torn == 0 || kills < 6 {
         assert!(began.elapsed() < *HANG_LIMIT, "no kill of {kills} came at the right moment");
         // Files left by the last kill are still there when it starts.
@@ -127,7 +127,7 @@ fn a_kill_while_a_snapshot_is_written_loses_nothing() {
         rows.extend(part);
         let new = file(&installation, "new");
         let _ = fs::remove_file(&new);
-        // Polled without a pause: it exists only for some milliseconds.
+        // The file is polled without a pause, because it exists only for some milliseconds.
         let written = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
         while written(&new) == 0 && !worker.plain_log().contains("snapshot written") {}
         worker.kill();

@@ -77,7 +77,7 @@ fn a_table_goes_from_owner_to_standby_and_back() {
     let mut first = installation.worker(&[]);
     first.wait_until_ready();
     installation.feed(&rows[..800], 800);
-    // The second one takes a partition from it, and the first one keeps a standby of it …
+    // The second instance takes a partition from the first one, which keeps a standby of this partition …
     let mut second = installation.worker(&[]);
     second.wait_until_ready();
     wait_until("each has one", || {

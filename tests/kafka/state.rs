@@ -102,7 +102,7 @@ fn offsets_that_disagree_are_refused_and_expired_ones_replaced() {
     admin.delete_group(&group);
     drain(&installation, &rows[..80], &rows[40..80], &[]);
 
-    // Somebody has reset it.
+    // Somebody has reset the group's offset.
     let log = installation.topic("log");
     admin.set_offset(&group, &log, 10);
     installation.produce(&rows[80..]);
@@ -193,7 +193,7 @@ fn other_settings_of_clustering_are_refused_until_accepted() {
     let hash =
         log.split("--accept-cluster-hash ").nth(1).expect("a hint").get(..16).expect("a hash").to_owned();
     drain(&installation, &rows, &rows[20..], &["--accept-cluster-hash", &hash]);
-    // It is recorded: the next start needs no permission.
+    // The acceptance is recorded: the next start needs no option.
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
     assert_eq!(worker.metric("leitong_restored_centroids"), 3.0);
@@ -234,7 +234,7 @@ fn another_way_to_corpora_is_refused_until_accepted() {
     installation.configure(&two("all"));
     assert_refused(&installation, &["the settings corpus.* have changed", "--accept-corpus-change"]);
     assert_eq!(installation.verdicts().len(), 20);
-    // Once accepted, it is recorded at once, before any page; then the old ones are refused.
+    // An accepted change is recorded at once, before any page; then the old settings are refused.
     let mut worker = installation.worker(&["--accept-corpus-change"]);
     worker.wait_until_ready();
     assert_eq!(worker.terminate(), 0);
@@ -291,7 +291,7 @@ fn deleted_records_are_refused_until_accepted() {
     installation.wait_for_verdicts(50);
     assert_eq!(worker.terminate(), 0);
     assert_eq!(installation.verdicts().len(), 50);
-    // Once accepted, it is recorded.
+    // The acceptance is recorded.
     let worker = installation.worker(&[]);
     worker.wait_until_ready();
 }

@@ -200,7 +200,7 @@ fn partitions_that_are_added_while_it_runs_are_read() {
     assert_eq!(next(), "old");
     let existing = Admin::new(&installation).partitions(&topic);
     Admin::new(&installation).add_partitions(&topic, existing + 2);
-    // Written before `tap` can have asked for new partitions, and still not missed.
+    // These verdicts are written before `tap` can have asked for new partitions. They must not be missed.
     verdict(existing as i32, "new");
     verdict(existing as i32 + 1, "newest");
     let mut both = [next(), next()];

@@ -54,7 +54,7 @@ fn the_original_replaces_a_mobile_copy_that_came_first() {
             ("EXACT_DUPLICATE", mobile, Some(copy)),
             ("EXACT_DUPLICATE", original, Some(mobile)),
             ("EXACT_DUPLICATE", original, None),
-            // Longer than the first fetch; a page never replaces itself.
+            // The page is longer now than when it was first fetched, but a page never replaces itself.
             ("NEAR_DUPLICATE", original, None),
             ("EXACT_DUPLICATE", original, None),
         ]

@@ -48,7 +48,7 @@ impl Run {
         Self::into(folder, name, ["kept/", "gone.jsonl.zst"], documents, options, inputs)
     }
 
-    /// Creates a run with other document outputs.
+    /// Creates a run with these document outputs instead of those of [`Self::new`].
     fn into(
         folder: &Path,
         name: &str,
@@ -405,7 +405,7 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
     }
 }
 
-/// Texts go into one file, which is cut back to where a checkpoint was.
+/// Texts go into one file, which is truncated to its length at the checkpoint.
 #[test]
 fn killed_runs_that_write_texts_have_each_text_once() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
@@ -502,7 +502,7 @@ fn assert_killed_run_ends_as_whole(whole: &Run, killed: &Run, status: i32, seed:
             child.kill().expect("it runs or has ended");
         }
         let told = stderr(&mut child);
-        assert_eq!(kills > 0, told.contains("resumes after record"), "seed {seed}: {told}");
+        assert_eq!(kills > 0, told.contains("resuming after record"), "seed {seed}: {told}");
         match child.wait().expect("it ends").code() {
             Some(status) => break status,
             None => kills += 1,
@@ -533,7 +533,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let inputs =
         [write(folder.path(), "a.jsonl", documents(0, 60)), write(folder.path(), "b.jsonl.gz", gzip(b"{}"))];
-    // Killed after its first checkpoint. On a busy machine it may have ended by then, and is repeated.
+    // The run is killed after its first checkpoint. On a busy machine it may have ended by then; it is then repeated.
     let first = loop {
         let first = Run::new(folder.path(), "run", &[], &inputs);
         let mut child = first.start();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::sources::{code, folders, rust_files};
 
-/// Number of files that may use each other.
+/// Maximum number of files that use each other.
 const CIRCLE_FILES_MAX: usize = 2;
 
 /// The path of a module in its crate, as in `["extract", "credits"]`.
@@ -92,7 +92,7 @@ fn target(path: &str, module: &Module, modules: &BTreeMap<Module, String>) -> Op
     while !modules.contains_key(&full) {
         full.pop()?;
     }
-    // A module is there for its submodules.
+    // A module may be used by its submodules.
     (full != *module && !module.starts_with(&full)).then_some(full)
 }
 

@@ -68,7 +68,7 @@ fn inputs_may_be_patterns_that_no_shell_expands() {
     );
 }
 
-/// Each of these was accepted, or refused for a reason that was not the user's mistake.
+/// Each of these was accepted, or refused with a message that did not name the user's mistake.
 #[test]
 fn a_mistake_in_a_command_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -206,7 +206,7 @@ fn errors_about_nan_and_infinity_name_the_line() {
     }
 }
 
-/// A configuration without brokers meant this machine, and a worker that nobody could find.
+/// Without an address of brokers, commands tried to reach a broker on this machine.
 #[test]
 fn commands_that_need_kafka_require_its_address() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -268,7 +268,7 @@ fn settings_that_older_versions_had_are_named_in_one_warning() {
     assert_eq!(changed.status, 2, "{}", changed.stderr);
     let line = "changed.toml: line 2: kafka.transaction.linger_ms = 5: is always 50 now; remove it";
     assert!(changed.stderr.contains(line), "{}", changed.stderr);
-    // The same hash as without the old settings: the constants are part of it, as the settings were.
+    // The hash is the same as without the old settings, because their constants are part of it.
     let empty = checked("empty.toml", "");
     let hash = |run: &Run| run.stdout.rsplit(' ').next().expect("a hash").to_owned();
     assert_eq!(hash(&old), hash(&empty));

@@ -64,7 +64,7 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     if there.distance == 0 {
         assert_eq!(detector.equal_key(a), detector.equal_key(b), "{name}: what nothing is nearer to");
     }
-    // Compared with very many at once, and when very many share a key.
+    // The result is the same for many comparisons at once, as when very many centroids share a key.
     let compared = vec![detector.compared(b); 5];
     let mut near = Vec::new();
     detector.compare_all(a, &compared, &mut |number, comparison| {

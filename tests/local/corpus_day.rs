@@ -57,7 +57,8 @@ fn the_script_of_a_day_turns_a_crawl_into_markdown_once() {
 
     let texts = objects(&out.join("texts.jsonl.gz"));
     let unique = verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").count();
-    // One document is dropped for the benchmark. One stays since its facts differ, and five reprints with a note of their own.
+    // One document is dropped for the benchmark. Six duplicates stay: one because its facts differ, and five reprints
+    // because each has a note of its own.
     assert_eq!(texts.len(), unique - 1 + 6, "{said}");
     assert!(said.contains("benchmarks: 1 documents contain a passage"), "{said}");
     assert!(said.contains("5 because text would be lost, 1 because facts differ"), "{said}");

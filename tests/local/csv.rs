@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, article, assert_same, dedup_files, name, write};
 
-/// Documents, some of them repeated; texts contain quotes, commas, tabs and line feeds.
+/// Returns documents, some of them repeated; texts contain quotes, commas, tabs and line feeds.
 fn documents(count: usize) -> Vec<Value> {
     let document = |number: usize| {
         let topic = if number % 3 == 2 { number / 2 } else { number };

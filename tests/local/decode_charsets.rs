@@ -8,7 +8,8 @@ use base64::Engine;
 use leitong_text::decode::decode;
 use leitong_text::page::Hints;
 
-/// Names in the data → names that the decoder returns, for those that differ in more than case.
+/// Returns the names that the decoder may return for a charset's name in the data. Lists those that differ in more than
+/// case.
 fn names_of(given: &str) -> &'static [&'static str] {
     match given {
         "gb2312" => &["GBK", "gb18030"],

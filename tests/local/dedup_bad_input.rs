@@ -253,7 +253,7 @@ fn a_line_of_200_mb_is_a_verdict_in_little_memory() {
         }
         file.write_all(br#"","url":"http://huge/","fetched_at":1763712000123}"#).expect("written");
         file.write_all(format!("\n{}", page("after", &article(1, 20))).as_bytes()).expect("written");
-        // And a line that is not JSON, and one with a long URL.
+        // Add a long line that is not JSON, and one with a long URL.
         for start in [r#"[["#, r#"{"url":""#] {
             file.write_all(format!("{start}{}\n", "y".repeat(40 << 20)).as_bytes()).expect("written");
         }
@@ -393,7 +393,7 @@ fn dead_letters_are_small_whatever_their_cause() {
         format!(r#"{{"url":"http://a/","html_b64":"!{long}"}}"#),
         long.clone(),
     ];
-    // Also one above the line limit.
+    // One of the lines is above the line limit.
     let lines = [lines.join("\n"), format!("{{\"url\":7,\"text\":\"{}\"}}", "x".repeat(40 << 20))].join("\n");
     let sizes: Vec<u64> = lines.lines().map(|line| line.len() as u64).collect();
     let arguments = ["dedup", "-", "--dead-letters", letters.to_str().expect("UTF-8")];

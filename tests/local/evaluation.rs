@@ -247,7 +247,7 @@ fn concept_networks_show_their_parts() {
     assert_eq!(count(2, "words"), count(0, "words"));
     assert!(count(2, "concepts") < count(0, "concepts"), "{report}");
     assert!(count(0, "hubs") <= count(0, "connected") && count(0, "connected") <= count(0, "nodes"));
-    // The same for two pages.
+    // `compare` gives the same counts for two pages.
     let compared =
         run(["compare", "--config", text(&lexicon), &format!("{words}#0-new"), &format!("{words}#0-dup")]);
     assert!(

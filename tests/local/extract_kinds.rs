@@ -1,6 +1,5 @@
-//! Extraction of pages of many kinds and languages that were not used to learn the weights: what must stay,
-//! what must go, and the kind of the page. Each file of `tests/data/kinds` ends with a comment that states
-//! it.
+//! Extraction of pages of many kinds and languages that were not used to learn the weights. Each file of
+//! `tests/data/kinds` ends with a comment that states what must stay, what must go, and the kind of the page.
 
 use leitong_text::extract::{Document, ExtractConfig, PageKind, extract};
 

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use leitong_text::extract::{ExtractConfig, Extractor};
 
-/// Words of names that count against text, for code or for nothing, one or more of each kind.
+/// Words in names: at least one of each kind that counts against text, of each that counts for code, and some that
+/// count for nothing.
 const WORDS: [&str; 36] = [
     "LEFT",
     "no-right",

@@ -251,7 +251,7 @@ fn requests_of_other_sites_are_refused_and_those_of_programs_are_served() {
             assert!(!answer.head.to_ascii_lowercase().contains("access-control-"), "{}", answer.head);
         }
     }
-    // Nothing of it was stored, and programs are served under every name of this machine.
+    // Nothing of these requests was stored. Programs may use every name of this machine.
     for host in [&*local, "localhost", &format!("[::1]:{port}"), "10.1.2.3"] {
         let answer = ask("POST /v1/lookup", host, json, &page);
         assert_eq!((answer.status, &answer.body["as_of"]["log_offset"]), (200, &json!(0)), "{host}");

@@ -29,7 +29,7 @@ fn lines(path: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Articles, each with copies on several hosts that differ in length, date and score.
+/// Returns articles, each with copies on several hosts that differ in length, date and score.
 fn corpus() -> Vec<Value> {
     let mut pages = Vec::new();
     for copy in 0..4_usize {
@@ -568,7 +568,7 @@ fn a_single_html_page_can_be_an_input() {
     assert_eq!(verdicts[1]["kind"], "EXACT_DUPLICATE");
     assert_eq!(verdicts[1]["url"], page.to_str().expect("UTF-8"), "its name, without --url-base");
 
-    // Above the limit it is undecidable, and is not read into memory.
+    // A page above the limit is undecidable, and is not read into memory.
     let limits = write(folder.path(), "limits.toml", "[page]\nbytes_max = 2000\n");
     let large = write(folder.path(), "large.html", "<p>words".repeat(1_000));
     let limits = ["--config", limits.to_str().expect("UTF-8")];

@@ -11,7 +11,7 @@ use crate::common::literals::{Literal, literals};
 use crate::common::sources::{self, rust_files};
 use crate::common::{leitong_of_users, run};
 
-/// Calls whose literals only programmers read, or are in the help already.
+/// Calls and attributes whose literals are read by programmers only, or are in the help already.
 const SILENT: [&str; 14] = [
     "assert!",
     "assert_eq!",

@@ -140,7 +140,7 @@ fn commands_that_measure_pages_name_the_records_that_they_cannot_read() {
             );
         }
     }
-    // `extract` counted in another way, and no command told that it did not name all of them.
+    // `extract` counted such records in another way, and no command said that it named only some of them.
     let broken = write(folder.path(), "broken.jsonl", lines + &"{broken\n".repeat(25));
     let run = common::run(["extract", "--jsonl", name(&broken)]);
     assert_eq!((run.status, run.stdout.lines().count()), (3, 6), "{}", run.stderr);
@@ -333,7 +333,8 @@ fn quotes_that_swallow_a_few_rows_cause_a_warning() {
     }
 }
 
-/// One such line ended the run, and a pipe was waited for permanently.
+/// A line of an index that names no readable WARC file ended the run, or, if it named a pipe, made the run wait
+/// forever.
 #[test]
 fn a_bad_line_of_an_index_costs_only_itself() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -509,8 +510,8 @@ fn pages_of_which_the_archive_has_a_part_are_counted() {
     assert!(run.stderr.contains("3  pages of which the archive has only a part"), "{}", run.stderr);
 }
 
-/// Damage in one gzip member cost all members after it, and a WARC file with a byte order mark or zeros in front was read
-/// as lines. What could be read was copied all the same.
+/// Damage in one gzip member cost all members after it, and a WARC file with a byte order mark or zeros in front was
+/// read as lines. What could be read was copied all the same.
 #[test]
 fn damage_costs_only_its_gzip_member() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -94,7 +94,7 @@ fn good_answers(api: &mut Api, limited: &mut Limited) {
     ] {
         api.check(STORE, 200, &limited.ask(&format!("POST /v1/pages{query}"), content_type, body));
     }
-    // Half of it is also in a stored page, so it is related but not a duplicate.
+    // Half of this page is also in a stored page, so it is related to that page but not a duplicate.
     let merged = page("m", &format!("{text}{}{}", article(8, 40), article(9, 40)));
     for body in [page("f", &longer), page("g", &article(4, 30)), merged] {
         let found =

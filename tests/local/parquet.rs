@@ -17,7 +17,7 @@ use crate::common::tables::{
 };
 use crate::common::{self, article, dedup_files, name, run_with_input, seed, tables, write};
 
-/// Documents, many of them repeated, some short, some without a text.
+/// Returns documents, many of them repeated, some short, some without a text.
 fn documents(count: usize) -> Vec<Value> {
     let document = |number: usize| {
         let topic = if number % 3 == 2 { number / 2 } else { number };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Run, dedup_files, gzip, name, seed, tables, write};
 
-/// Text of rare words, of about `chars` characters.
+/// Returns a text of rare words, of about `chars` characters.
 fn prose(random: &mut Random, chars: usize) -> String {
     let mut text = String::new();
     while text.len() < chars {
@@ -103,7 +103,7 @@ fn verified_documents_with_a_passage_of_a_benchmark_are_dropped() {
     assert_eq!((ids(&kept), ids(&dropped)), (vec!["a"], vec!["b"]), "{}", run.stderr);
 }
 
-/// Pages with a footer, an introduction that all pages of one site have, and planted passages.
+/// Returns pages with a footer, an introduction that all pages of one site have, and planted passages.
 fn repeated(seed: u64, count: usize) -> (Vec<Value>, Vec<String>) {
     let mut random = Random::from_seed(seed);
     let planted: Vec<String> = (0..20).map(|_| prose(&mut random, 200)).collect();
@@ -204,7 +204,7 @@ fn wrong_options_are_refused_before_anything_is_written() {
     let broken = write(folder.path(), "broken.jsonl", "{\"q\":\n");
     let table = write(folder.path(), "eval.csv", "q,a\nx,y\n");
     let keep = name(&keep);
-    // "line 1 is too long, or the file is damaged" was all that was said of an array, as many benchmarks are.
+    // Many benchmarks are one array. The only message was "line 1 is too long, or the file is damaged".
     let array = write(folder.path(), "array.json", "[{\"q\": \"a\"},\n {\"q\": \"b\"}]\n");
     for (options, status, message) in [
         (&["--against", name(&array), "--keep", keep][..], 1, "one JSON array (`jq -c '.[]' FILE`"),

@@ -10,7 +10,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The numbers in a text, such as `6,119` and `.5`. Digits within a word, as in `F1`, do not count.
+/// Returns the numbers in a text, such as `6,119` and `.5`. Digits within a word, as in `F1`, do not count.
 fn figures(text: &str) -> BTreeSet<String> {
     let pieces = text.split(|c: char| !c.is_alphanumeric() && c != '.' && c != ',');
     let trimmed = pieces.map(|piece| piece.trim_end_matches(['.', ',']).trim_start_matches(','));
@@ -19,7 +19,7 @@ fn figures(text: &str) -> BTreeSet<String> {
     trimmed.filter(is_figure).map(str::to_owned).collect()
 }
 
-/// The text of a paragraph without code and targets of links, and the files that it links to.
+/// Returns the text of a paragraph without code and targets of links, and the files that it links to.
 fn prose_and_links(block: &str) -> (String, Vec<String>) {
     let without_code: String = block.split('`').step_by(2).collect();
     let mut pieces = without_code.split("](");
@@ -33,7 +33,7 @@ fn prose_and_links(block: &str) -> (String, Vec<String>) {
     (prose, links)
 }
 
-/// Paragraphs and rows of tables outside of fenced code.
+/// Returns paragraphs and rows of tables outside of fenced code.
 fn blocks(document: &str) -> Vec<String> {
     let prose: String = document.split("```").step_by(2).collect();
     let paragraphs = prose.split("\n\n");
@@ -75,8 +75,8 @@ fn the_readme_is_short() {
     assert!(lines <= 150, "{lines} lines");
 }
 
-/// F1 by set, from the table of docs/quality.md after a heading: of the default, and of MinHash at two similarities.
-/// Sets without a copy have none.
+/// Returns F1 by set, from the table of docs/quality.md after a heading: of the default, and of MinHash at two
+/// similarities. Sets without a copy have none.
 fn measured_f1(heading: &str) -> BTreeMap<String, [f64; 3]> {
     let page = read("docs/quality.md");
     let section = page.split(heading).nth(1).expect("the heading");
@@ -91,7 +91,7 @@ fn measured_f1(heading: &str) -> BTreeMap<String, [f64; 3]> {
     scores.filter(|(_, [default, ..])| *default > 0.0).collect()
 }
 
-/// Mean and least of some scores, as the chart shows them.
+/// Returns the mean and the lowest of some scores, as the chart shows them.
 fn label(scores: &[f64]) -> String {
     let mean = scores.iter().sum::<f64>() / scores.len() as f64;
     let weakest = scores.iter().copied().fold(f64::INFINITY, f64::min);

@@ -88,7 +88,7 @@ fn a_page_that_is_crawled_again_is_recognised() {
     assert_eq!(observed(&without[5]), ["EXACT_DUPLICATE", "a", "", "", ""]);
 }
 
-/// Formerly, pages joined the cluster of a text that had been withdrawn, permanently.
+/// A page joined the cluster of a text although all pages with this text had been withdrawn.
 #[test]
 fn nothing_is_near_a_withdrawn_page() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -122,7 +122,7 @@ fn nothing_is_near_a_withdrawn_page() {
         assert_eq!(observed(verdict), expected, "page {at}: {verdict}");
     }
     assert!(verdicts.iter().filter(|v| v["kind"] == "UNDECIDABLE").all(|v| v["reason"] == "WITHDRAWN"));
-    // Every other day, the run continues with the last day's table.
+    // The same pages again, one in each run, which continues with the table of the previous run.
     let folders = [folder.path().join("table"), folder.path().join("daily")];
     let tables = folders.each_ref().map(|table| table.to_str().expect("UTF-8"));
     let whole = dedup(folder.path(), ENABLED, &["--table", tables[0]], &pages);
@@ -140,7 +140,7 @@ fn nothing_is_near_a_withdrawn_page() {
     }
 }
 
-/// A takedown did nothing while recrawls were off, but the verdict observed WITHDRAWN.
+/// A takedown did nothing while recrawls were off, although its verdict said WITHDRAWN.
 #[test]
 fn withdrawing_a_page_without_the_setting_is_a_dead_letter_that_names_the_setting() {
     let pages = [page("a", &article(1, 40)), withdrawn("a")];
@@ -164,7 +164,7 @@ fn documents_without_a_url_are_not_crawled_again() {
     }
 }
 
-/// A run that ignores URLs would lose those of a table. It is refused.
+/// A run that ignores URLs would lose the URLs of its table, so it is refused.
 #[test]
 fn a_table_with_urls_needs_the_setting() {
     let folder = tempfile::tempdir().expect("a folder");

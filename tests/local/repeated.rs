@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Run, article, dedup_files, leitong, name, run, run_with_input, write};
 
-/// Documents of which every third is a copy of an earlier one.
+/// Returns documents of which every third is a copy of an earlier one.
 fn documents(numbers: std::ops::Range<usize>) -> String {
     let line = |number: usize| {
         let topic = if number % 3 == 2 { number / 2 } else { number };
@@ -178,7 +178,8 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     let again = dedup_files(&options, &[&input]);
     assert_eq!((again.status, again.stdout.as_str()), (1, ""), "{}", again.stderr);
     assert!(again.stderr.contains("standard output"), "{}", again.stderr);
-    // Verdicts on standard output have nothing to lose: they report the table's contents, as before.
+    // A run that writes only verdicts, to standard output, overwrites nothing. Repeated, it reports the table's
+    // contents.
     let table = path("verdicts");
     let kinds = |run: Run| run.verdicts().iter().map(|verdict| verdict["kind"].clone()).collect::<Vec<_>>();
     let first = kinds(dedup_files(&["--table", name(&table)], &[&input]));
@@ -250,8 +251,8 @@ fn repeating_a_finished_run_in_another_spelling_empties_no_output() {
     assert!(in_folder("dedup b.jsonl --table P --keep k.jsonl").status.success());
 }
 
-/// Lines were appended to an input, and the same command again kept only these: the others were duplicates of
-/// themselves, and the output was overwritten.
+/// If the same command was run again after lines had been appended to its input, the output was overwritten with only
+/// these lines: all others were duplicates of themselves.
 #[test]
 fn repeating_a_run_over_an_input_that_has_grown_empties_no_output() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -420,15 +421,15 @@ fn repeating_a_finished_run_leaves_other_checkpoints_usable() {
         for (day, goes_on) in [(&first, false), (&second, true), (&first, false)] {
             let (status, told) = ended(start(&day.0, &day.1));
             assert_eq!(status, Some(0), "{kind}: {told}");
-            assert_eq!(told.contains("resumes after record"), goes_on, "{kind}: {told}");
+            assert_eq!(told.contains("resuming after record"), goes_on, "{kind}: {told}");
             assert_eq!(told.contains("already done"), !goes_on, "{kind}: {told}");
         }
         assert!(!table.join("checkpoint.mark").exists(), "{kind}: the second day ended");
     }
 }
 
-/// A run over pages of another format ends with status 1. Its table was saved: with the right settings, the
-/// pages that had been read by chance were compared with themselves.
+/// A run over pages of another format ends with status 1. Its table was saved, although it had read some pages by
+/// chance. In the next run, with the right settings, these pages were compared with themselves.
 #[test]
 fn a_run_with_hardly_any_page_saves_no_table() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -595,7 +596,7 @@ fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damag
     fs::rename(path("former"), &input).expect("renamed");
     fs::File::options().write(true).open(&input).and_then(|file| file.set_modified(modified)).expect("set");
     let (status, told) = ended(start(&command, &checkpoints));
-    assert!(status == Some(0) && told.contains("resumes after record"), "{told}");
+    assert!(status == Some(0) && told.contains("resuming after record"), "{told}");
 }
 
 /// A table under other settings of `corpus.*` made all pages new, with exit status 0.

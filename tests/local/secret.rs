@@ -101,8 +101,8 @@ fn near_pages_stay_near_with_a_secret() {
                 assert!(compared(&**detector, &page).near, "{name}, text {seed}: a page is near itself");
             }
         }
-        // Detectors that sample a text by its hashes may take another sample, and either may err on a copy at
-        // their threshold.
+        // A detector that samples a text by its hashes takes another sample with a secret. With either sample, it may
+        // err on a copy at its threshold.
         assert!(
             near[0].abs_diff(near[1]) <= 2 && far[0].abs_diff(far[1]) <= 2,
             "{name}: {near:?} of 6 copies near, {far:?} of 6 others far, without and with a secret"

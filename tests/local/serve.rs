@@ -122,7 +122,7 @@ fn a_look_up_changes_nothing_and_says_what_is_near() {
     {
         assert_eq!(nearest[field], verdict[field], "{field}");
     }
-    // A stricter threshold, and another corpus.
+    // The copy is not near under a stricter threshold, or in another corpus.
     assert!(verdict["distance"].as_f64() > Some(0.0), "{verdict:?}");
     for query in ["max_distance=0", "corpus=other"] {
         let answer = client.post(
@@ -274,7 +274,7 @@ fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
     let seed = seed("SERVE_SEED");
     let mut dice = Dice(seed);
     let folder = folder();
-    // So small that the table is saved in between as well.
+    // The journal is so small that the table is saved in between as well.
     let settings = format!("{settings}[api]\njournal_bytes_max = 4096\n");
     let config = common::write(folder.path(), "serve.toml", settings);
     let table = folder.path().join("table");
@@ -298,7 +298,7 @@ fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
                 std::thread::spawn(move || store_until_killed(&address, number, round, dice, &answers))
             })
             .collect();
-        // Some answers, however slow the machine is; then any moment.
+        // Waits for some answers, however slow the machine is, and then for a random time.
         let least = dice.below(30) as usize;
         wait_until("answers", || answers.load(Ordering::Relaxed) >= least);
         pause(Duration::from_micros(dice.below(50_000)));
@@ -327,7 +327,7 @@ fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
 #[test]
 fn a_damaged_block_stops_verdicts_and_loses_no_page() {
     let folder = folder();
-    // The background check must not find it first.
+    // The background check must not find the damage first.
     let config = common::write(folder.path(), "serve.toml", format!("{ON_DISK}check_mib_per_second = 0\n"));
     let more = ["--config", config.to_str().expect("UTF-8")];
     let table = folder.path().join("table");
@@ -474,7 +474,7 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     let said = server.kill();
     assert!(
         said.contains("2 page(s) were restored from its journal")
-            && said.contains("journal.leitong.cut-1. They are of pages that had not been answered"),
+            && said.contains("journal.leitong.cut-1. They belong to pages that were not answered yet"),
         "{said}"
     );
     for at in [3, 20, 60, good.len() / 2] {

@@ -230,7 +230,7 @@ fn a_merged_table_knows_the_pages_of_all_its_parts() {
         assert!(merged.stdout.starts_with("90 centroids from 3 tables; 5 clusters"), "{}", merged.stdout);
         assert_eq!(run(["table", "verify", &all]).status, 0);
 
-        // Its centroids are those of a single run, with their places there.
+        // The merged table has the centroids of a single run, with the places that they have there.
         let exported = |table: &str| run(["table", "export", table]).verdicts();
         let (is, expected) = (exported(&all), exported(&path("whole")));
         assert_eq!(is.len(), 90);
@@ -255,7 +255,7 @@ fn a_merged_table_knows_the_pages_of_all_its_parts() {
                 assert_eq!(line["joined"] == true, now["page_id"] != verdict["page_id"]);
             }
         }
-        // A run with it knows all pages.
+        // A run with the merged table knows all pages.
         let again = [&["dedup", "-", "--table", &all][..], more].concat();
         let again = run_with_input(again, twice(0..90, "x"));
         assert!(

@@ -1,5 +1,5 @@
-//! `dedup --keep --as text` and `markdown`: of every input format into both output formats, the documents are those
-//! of `--as original`, and their texts are those of `extract`.
+//! `dedup --keep --as text` and `markdown`: for every input format and both output formats, the documents are those of
+//! `--as original`, and their texts are those of `extract`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::common::{article, dedup_files, gzip, leitong, name, run, tables, writ
 
 const FORMS: [&str; 2] = ["text", "markdown"];
 
-/// Pages of HTML, some of which are copies, one with an error's status, one without a text.
+/// Returns pages of HTML, some of which are copies, one with an error's status, one without a text.
 fn pages() -> Vec<Value> {
     let mut pages: Vec<Value> = (0..12_usize)
         .map(|number| {
@@ -64,7 +64,7 @@ fn warc_of(pages: &[Value]) -> Vec<Vec<u8>> {
     pages.iter().map(record).collect()
 }
 
-/// Inputs of each format with the same pages, and the options that they need.
+/// Returns inputs of each format with the same pages, and the options that they need.
 fn inputs(folder: &Path, pages: &[Value]) -> Vec<(Vec<String>, PathBuf)> {
     let plain = |path: PathBuf| (Vec::new(), path);
     let parquet = folder.join("in.parquet");
@@ -111,7 +111,7 @@ fn inputs(folder: &Path, pages: &[Value]) -> Vec<(Vec<String>, PathBuf)> {
     ]
 }
 
-/// The lines of JSON of a file, or the rows of a Parquet file as JSON: all of them are strings or null, but authors.
+/// Returns the lines of a JSON file, or the rows of a Parquet file as JSON, without the column `authors`.
 fn read(path: &Path) -> Vec<Value> {
     if path.extension().is_some_and(|extension| extension == "parquet") {
         let batches = tables::read_table(path);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Run, dedup_files, name, run, tables, write};
 
-/// Sentences of words that no other numbers have.
+/// Returns sentences of words that no other numbers have.
 fn sentences(numbers: std::ops::Range<u32>) -> String {
     let word = |number: u32| {
         let letter = |at: u32| char::from(b'a' + ((number.wrapping_mul(0x9e37_79b1) >> (at * 4)) % 26) as u8);
@@ -46,7 +46,7 @@ struct Outputs {
 fn dedup(folder: &Path, options: &[&str], pages: &[Value]) -> Outputs {
     let input = file(folder, "pages.jsonl", pages);
     let [keep, drop] = ["kept.jsonl", "dropped.jsonl"].map(|name| folder.join(name));
-    // Those of an earlier run are never overwritten.
+    // Outputs of an earlier run are never overwritten, so they are removed here.
     for output in [&keep, &drop].into_iter().filter(|output| output.exists()) {
         std::fs::remove_file(output).expect("removed");
     }
@@ -56,7 +56,7 @@ fn dedup(folder: &Path, options: &[&str], pages: &[Value]) -> Outputs {
     Outputs { kept: ids(&keep), dropped: lines(&drop), run }
 }
 
-/// Pages of which each second one is the first one together with another text.
+/// Returns pairs of pages: the second page of a pair has the text of the first and another text.
 fn merged(count: u32) -> Vec<Value> {
     let pages = (0..count).flat_map(|number| {
         let (first, other) =
@@ -70,8 +70,8 @@ fn merged(count: u32) -> Vec<Value> {
     pages.collect()
 }
 
-/// A page that has all of another one and as much again was a duplicate of it, and its second half was deleted with
-/// it.
+/// A page with all of another page's text and as much text of its own counted as a duplicate, and the run deleted the
+/// text of its own.
 #[test]
 fn a_page_with_another_text_added_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -114,8 +114,8 @@ fn pages_of_a_template_with_other_facts_are_kept_and_their_copies_are_not() {
     );
 }
 
-/// A page with a sentence that no kept page has was dropped, if the sentence had less than 150 letters, or if the page was
-/// edited in other places as well.
+/// A page with a sentence that no kept page has was dropped, if the sentence had less than 150 letters, or if the page
+/// was edited in other places as well.
 #[test]
 fn a_sentence_of_its_own_keeps_a_page_and_an_edited_one_does_not() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -137,8 +137,8 @@ fn a_sentence_of_its_own_keeps_a_page_and_an_edited_one_does_not() {
     assert_eq!(dedup(folder.path(), &["--verify"], &apart).kept, ["first", "tail"]);
 }
 
-/// Pages of a template with one page on each site were dropped if only everyday words differ: between two sites, one word is
-/// an edition.
+/// Pages of a template with one page on each site were dropped if they differed in everyday words only, because two
+/// copies on different sites that differ in a word are usually an original and an edited copy.
 #[test]
 fn pages_of_a_template_on_many_sites_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -159,7 +159,7 @@ fn pages_of_a_template_on_many_sites_are_kept() {
     let verified = dedup(folder.path(), &["--verify"], &pages);
     assert_eq!(verified.kept, (0..6).map(|number| format!("shop-{number}")).collect::<Vec<_>>());
     assert!(verified.run.stderr.contains("6 documents are dropped and 5 kept"), "{}", verified.run.stderr);
-    // Two editions on many sites are copies.
+    // If there are only two versions, on many sites, one is an edited copy.
     let editions: Vec<Value> = (0..12).map(|number| shop(number, days[number % 2])).collect();
     assert_eq!(dedup(folder.path(), &["--verify"], &editions).kept.len(), 1);
     let table = folder.path().join("table");
@@ -255,7 +255,7 @@ fn documents_are_compared_with_those_of_earlier_runs() {
     );
 }
 
-/// A corpus of three sources with known copies.
+/// Returns a corpus of three sources with known copies.
 fn sources() -> Vec<Value> {
     let mut pages = Vec::new();
     for number in 0..30_u32 {

@@ -391,7 +391,7 @@ fn look_ups_are_served_where_clients_find_them() {
     let ingress = list(&of_kind(&objects, "NetworkPolicy")["spec"]["ingress"]);
     let rule = ingress.iter().find(|rule| rule["ports"][0]["port"] == "api").expect("a rule");
     assert_eq!(rule["from"][0]["namespaceSelector"]["matchLabels"]["team"], "index");
-    // The topics' job reads a separate configuration, which does not need it.
+    // The topics' job reads a separate configuration, which does not need these settings.
     assert!(!configuration(&objects, pod_templates(&objects)[1].get("spec").expect("a pod")).contains(text));
 }
 

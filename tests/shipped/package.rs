@@ -67,7 +67,7 @@ fn each_crate_contains_everything_it_is_built_from() {
         );
         all_named.extend(named);
     }
-    // One of each kind, so an empty list would be noticed.
+    // One file of each kind, so an empty list would be noticed.
     for file in ["examples/pages.jsonl", "src/console/render/style.css", "src/idf/default.tsv"] {
         assert!(all_named.contains(file), "{file} is named: {all_named:?}");
     }
@@ -81,7 +81,7 @@ fn walk(folder: &Path) -> usize {
 
 #[test]
 fn the_crates_contain_nothing_else() {
-    // The first few are Cargo's own.
+    // Cargo adds the first few files itself.
     let wanted = [
         ".cargo_vcs_info.json",
         "Cargo.lock",

@@ -97,7 +97,7 @@ fn the_unit_waits_until_the_worker_has_stopped() {
     assert!(number("TimeoutStopSec") > seconds, "the worker takes up to {seconds} s to stop");
 }
 
-/// The sum of docs/operations.md, "Memory and open files", for an installation of a hundred brokers.
+/// Open files are added up as in docs/operations.md, "Memory and open files", for an installation of a hundred brokers.
 #[test]
 fn the_unit_allows_the_files_that_the_worker_opens() {
     let (brokers, log_partitions) = (100, 50);

@@ -13,7 +13,7 @@ pub(crate) enum Topic {
     DeadLetters,
 }
 
-/// A partition of a topic. The group's offsets of a log partition are written like one.
+/// A partition that a transaction writes to: of a topic, or the group's offsets of a log partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     Topic(Topic, u32),
@@ -47,7 +47,7 @@ pub(crate) struct Stored {
     pub(crate) origin: Option<String>,
     pub(crate) timestamp_ms: i64,
     pub(crate) status: Status,
-    /// The number of its transaction; `None` in the log.
+    /// The number of the record's transaction; `None` in the log.
     pub(crate) transaction: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Partition {
     pub(crate) start: u64,
     /// Offsets of the records of open transactions.
     open: BTreeSet<u64>,
-    /// A new leader knows only this high watermark until that time.
+    /// Time until which a new leader does not know the latest high watermark, and the one that it knows.
     stale: Option<(Time, u64)>,
     /// Records before this offset were compacted. A replica compacts only what it knows to be committed, so
     /// no high watermark is ever below this offset.
@@ -94,7 +94,7 @@ impl Partition {
         self.open.first().map_or(high, |open| high.min(*open))
     }
 
-    /// Elects a leader that knows only this high watermark until then, or a higher one if compaction or the
+    /// Elects a leader that knows only this high watermark until the time `until`, or a higher one if compaction or the
     /// log start requires it.
     pub(crate) fn elect(&mut self, until: Time, high_watermark: u64) {
         self.stale = Some((until, high_watermark.max(self.compacted).max(self.start)));
@@ -401,7 +401,7 @@ impl Brokers {
         let number = number_of(id, coordinator.number);
         let (status, transaction) = (Status::Open(number), Some(number));
         let partition = self.partitions.get_mut(&place).expect("a partition of the simulation");
-        // All replicas have it, so the leader now knows what was committed.
+        // All replicas have the new records, so the leader now knows what was committed.
         partition.stale = None;
         let new: Vec<u64> = records
             .iter()
@@ -434,7 +434,7 @@ impl Brokers {
                     matches!(target, Target::Offsets | Target::Topic(Topic::Centroids, _))
                 }
             };
-            // The delays are random, so this is half of them.
+            // Delays are random, so half of these markers never come.
             if may_be_forgotten && at % (2 * MS) < MS {
                 coordinator.hidden_offset |=
                     target == Target::Offsets && coordinator.pending_offset.is_some();

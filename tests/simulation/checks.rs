@@ -27,8 +27,8 @@ pub(crate) fn detector() -> Arc<dyn Detector> {
     Arc::clone(DETECTOR.get_or_init(|| Arc::new(SimHash::new(&Config::default().simhash))))
 }
 
-/// Few centroids, some of which expire; pages replace canonical ones. On disk there are more centroids, so
-/// that there are blocks; there, founders represent their clusters, and recrawls are not recognised.
+/// Returns rules with few centroids, some of which expire, by which pages replace canonical ones. With tables on disk,
+/// there are enough centroids for blocks, founders represent their clusters, and recrawls are not recognised.
 pub(crate) fn rules(on_disk: bool) -> ClusterRules {
     let expiry = ExpiryConfig { max_age_days: Some(9), centroids_max: if on_disk { 45 } else { 12 } };
     let prefer = if on_disk { Vec::new() } else { vec![Preference::Longest] };

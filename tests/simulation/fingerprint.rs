@@ -139,7 +139,7 @@ pub(crate) struct Worker {
     next: BTreeMap<usize, u64>,
     /// Appended records whose answers are on their way.
     answers: VecDeque<Ticket>,
-    /// The worker does nothing, and others do not know it yet.
+    /// True if the worker does nothing, and the other workers do not know this yet.
     pub(crate) frozen: bool,
 }
 

@@ -39,7 +39,7 @@ impl LookUps {
         Self { rng: Rng::new(seed ^ 0x1007), scratch: Scratch::default(), answers: Vec::new(), refused: 0 }
     }
 
-    /// Returns how many were answered from a table held in this way.
+    /// Returns the number of look-ups that were answered from a table held in this way.
     pub(crate) fn answered(&self, held_as: HeldAs) -> usize {
         self.answers.iter().filter(|answer| answer.as_of.held_as == Some(held_as)).count()
     }

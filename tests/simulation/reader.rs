@@ -74,11 +74,11 @@ pub(crate) struct SimReader {
     name: String,
     partition: u32,
     next: AtomicU64,
-    /// The end that it has already reported; the maximum if none.
+    /// The last end that was reported; [`NO_END`] if none was.
     reported_end: AtomicU64,
     /// Number of records since it began.
     read: AtomicU64,
-    /// Uncommitted records are visible as well.
+    /// True if uncommitted records are visible as well.
     uncommitted: bool,
 }
 

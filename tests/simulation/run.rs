@@ -413,7 +413,7 @@ impl Run {
         self.lock().trace(|| format!("process {process} is killed"));
         let Some(instance) = self.instances.remove(&process) else { return };
         self.leave_disks(instance.role.world.machine);
-        // Lets its code end; nothing that it does has any effect.
+        // The code of the killed process ends; nothing that it still does has any effect.
         instance.stop.request();
         instance.stops.iter().for_each(Stop::request);
         let shared = &mut *self.lock();
@@ -502,7 +502,7 @@ impl Run {
             }
             Some((stop, _)) => {
                 self.lock().brokers.assigned[partition as usize] = None;
-                // It continues as a zombie until it learns of the loss.
+                // The owner continues as a zombie until it learns of the loss.
                 self.informed.push((now + self.rng.below(8 * SECOND), stop));
                 let at_latest = now + self.rng.below(2 * SECOND);
                 self.moves.push(Move { partition, actor: None, at_latest });

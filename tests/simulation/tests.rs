@@ -79,7 +79,7 @@ fn every_page_has_exactly_one_outcome_whatever_happens() {
 
 #[test]
 fn a_seed_gives_the_same_run_to_the_byte() {
-    // The last one with a table on disk.
+    // The table of the last seed is on disk.
     for seed in 1..4 {
         let [one, other] = [(); 2].map(|()| run(seed, 20, None, true));
         assert_eq!(one.result, Ok(()));

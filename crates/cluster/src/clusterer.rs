@@ -91,7 +91,7 @@ struct Journal {
 /// A new centroid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCentroid {
-    /// Number of centroids founded before it, in all corpora.
+    /// Number of centroids that were founded before this one, in all corpora.
     pub number: u64,
     /// Corpus of the centroid.
     pub corpus: Box<str>,
@@ -99,7 +99,7 @@ pub struct NewCentroid {
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,
-    /// The rank of its page as canonical page. `None` if the founding page is always the canonical one.
+    /// The rank of the founding page as canonical page. `None` if the founding page is always the canonical one.
     pub rank: Option<Rank>,
 }
 

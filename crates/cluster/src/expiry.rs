@@ -39,7 +39,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Returns the bounds, raised by `expiry` at this log time, when this many centroids were `founded`.
+    /// Returns these bounds, raised as `expiry` requires at this log time after `founded` centroids were founded.
     #[must_use]
     pub fn raised(self, expiry: &ExpiryConfig, founded: u64, log_time: Option<Timestamp>) -> Self {
         let too_old = |days: u32, now: Timestamp| {

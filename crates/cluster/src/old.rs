@@ -14,7 +14,7 @@ use leitong_base::record::Timestamp;
 pub struct Handed {
     /// Corpus of the centroid.
     pub corpus: Box<str>,
-    /// Hash of the settings that made its fingerprint.
+    /// Hash of the settings that made the centroid's fingerprint.
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,

@@ -26,7 +26,7 @@ const BLOCK: usize = 1_024;
 pub struct SeenText {
     /// The key of the text; see [`Self::key_of`].
     pub key: u128,
-    /// The number of its cluster's centroid.
+    /// The number of the cluster's centroid.
     pub cluster: u64,
 }
 
@@ -55,9 +55,9 @@ pub struct SeenTexts {
 /// A text, and the place of its page in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewText {
-    /// The log offset of its page.
+    /// The log offset of the page.
     pub log_offset: u64,
-    /// Number of texts that were inserted before it.
+    /// Number of texts that were inserted before this one.
     pub sequence: u64,
     /// The text.
     pub text: SeenText,
@@ -88,8 +88,8 @@ pub(super) struct Seen {
     texts_max: u64,
     /// Blocks of [`BLOCK`] texts, oldest first.
     blocks: VecDeque<Vec<Kept>>,
-    /// The sequence that the first block begins with. The sequence of a text is the number of texts inserted
-    /// before it.
+    /// The sequence of the first text in the first block. The sequence of a text is the number of texts that were
+    /// inserted before that text.
     origin: u64,
     /// The sequence of the oldest text that is kept.
     first: u64,

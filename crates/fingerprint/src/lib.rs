@@ -102,9 +102,9 @@ pub trait Detector: Send + Sync {
         self.compare(fingerprint, compared)
     }
 
-    /// Returns the place of a near or related centroid among the others, with only the [compared](Self::compared) part
-    /// of its fingerprint: a page joins the cluster of the centroid with the lowest one. The distance, unless the
-    /// fingerprints show more than their distance; 0 only at distance 0. Symmetric.
+    /// Returns the rank of a near or related centroid, given only the [compared](Self::compared) part of its
+    /// fingerprint: a page joins the cluster of the centroid with the lowest rank. By default, the rank is the
+    /// distance; a detector may use more of the fingerprints. 0 only at distance 0. Symmetric.
     fn rank(&self, _fingerprint: &[u8], _compared: &[u8], distance: u32) -> u32 {
         distance
     }

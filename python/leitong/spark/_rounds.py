@@ -7,10 +7,10 @@ related only if they share a key, so each key has a list of leaders.
 
 A round compares the first documents of each list that are still open, the *window*. A document founds a cluster if it is in the
 window of all its lists and no earlier open document is near. Then the new founders are compared with all later documents outside
-of the window, and documents that are near one are no longer open. The window doubles with each round. What is still open in
-the end, one process decides in order.
+of the window, and documents that are near one are no longer open. The window doubles with each round. In the end, one process
+decides the documents that are still open, in order.
 
-Every result of a round is a folder of Parquet files. So Spark repeats only the work of a lost task, and gets the same.
+Every result of a round is a folder of Parquet files. So Spark repeats only the work of a lost task, with the same result.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from . import _steps as steps
 
 
 class Limits(typing.NamedTuple):
-    """How the rounds proceed. Verdicts do not depend on it."""
+    """Limits of the rounds. Verdicts do not depend on them."""
 
-    # Number of open documents of a list that the first round compares with one another, and the most that any round does.
+    # Number of open documents of each list that are compared with one another, in the first round.
     window: int = 64
+    # Maximum of this number, which doubles with each round.
     window_max: int = 65_536
+    # Maximum number of rounds.
     rounds: int = 20
-    # One process decides as many open documents as this at once.
+    # Rounds end when at most this many documents are open. One process decides these.
     left: int = 100_000
 
 
@@ -49,7 +51,7 @@ def cluster(spark, records, out, work, toml, order, limits=Limits()):
     documents = folder.save("documents", numbered.mapInArrow(steps.read(settings), steps.DOCUMENTS))
     total, saved = numbered.count(), documents.count()
     if saved != total:
-        raise RuntimeError(f"{work} has {saved:,} of {total:,} documents: is it a folder that all machines share?")
+        raise RuntimeError(f"{work} has {saved:,} of {total:,} documents; use a folder that all machines share")
     texts = documents.where("text is not null").withColumn("leader", F.min("place").over(Window.partitionBy("text")))
     grouped = folder.save("texts", texts.select("place", "leader", F.when(F.col("place") == F.col("leader"), F.col("form")).alias("form")))
     leaders = grouped.where("form is not null").select("place", "form")
@@ -62,13 +64,13 @@ def cluster(spark, records, out, work, toml, order, limits=Limits()):
     for role, what in ((steps.FOUNDER, "centroids"), (steps.JOINED, "texts of documents that joined clusters")):
         if roles.get(role, 0) > centroids_max:
             raise ValueError(
-                f"there are {roles[role]:,} {what}, more than expiry.centroids_max ({centroids_max:,}), so one process would forget "
-                "some; set it higher. It does not change fingerprints"
+                f"there are {roles[role]:,} {what}, more than expiry.centroids_max ({centroids_max:,}), so one process would evict "
+                "some; raise expiry.centroids_max, which does not change fingerprints"
             )
     _write(numbered, documents, grouped, decided, settings, out)
     written = spark.read.parquet(out).count()
     if written != total:
-        raise RuntimeError(f"{written:,} verdicts on {total:,} documents were written to {out}: did the records change meanwhile?")
+        raise RuntimeError(f"{written:,} verdicts on {total:,} documents were written to {out}; the records probably changed during the run, so run it again")
     texts = leaders.count()
     counts = {"documents": total, "texts": texts, "texts that share a key": contested.count(), **counts}
     return {**counts, "clusters": roles.get(steps.FOUNDER, 0), "near": roles.get(steps.JOINED, 0)}
@@ -126,7 +128,7 @@ def _by_column(spark, records, order):
 
 
 def _contested(folder, leaders, settings):
-    """Returns the leaders that share a key with others, with their shared keys."""
+    """Returns the leaders that share a key with other leaders, with their shared keys."""
     keys = leaders.mapInArrow(steps.keys(settings), steps.KEYS)
     shared = keys.withColumn("count", F.count("*").over(Window.partitionBy("key"))).where("count > 1")
     of_each = shared.groupBy("place").agg(F.collect_list("key").alias("keys"))

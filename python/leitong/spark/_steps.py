@@ -1,7 +1,7 @@
 """The steps of clustering as functions from Arrow batches to Arrow batches, for `mapInArrow`; any engine can run them.
 
 Each function returns such a step, for `Settings`. Everything is compared in the compiled part of the package
-(`python/src/clustering`); here columns only change hands. The same input gives the same output, so an engine may repeat a step.
+(`python/src/clustering`); this module only converts columns. The same input gives the same output, so an engine may repeat a step.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Settings(typing.NamedTuple):
 
     # Text of a leitong.toml, or None.
     toml: str | None
-    # What the first process makes of it. Another version of the package, or another environment, has another hash.
+    # Hash of the settings in the first process. A process with another version of the package, or another environment, has
+    # another hash.
     settings_hash: str
 
     @classmethod
@@ -103,7 +104,7 @@ def keys(settings):
 
 
 def lists(settings, window, rest):
-    """Step from key, place, form (and mark, for the `rest`), sorted, to pairs; at the end a row with their number."""
+    """Step from key, place, form (and mark, if `rest` is true), sorted, to pairs; at the end a row with the number of pairs compared."""
 
     def step(batches):
         compared = clustering(settings).lists(window, rest)
@@ -144,7 +145,7 @@ def articles(settings):
 
 
 def parts(settings):
-    """Step from place, form, other, other_form to place, part, where both are pages of one article."""
+    """Step from place, form, other, other_form to place, part, for rows whose two pages are parts of one article."""
 
     def step(batches):
         for batch in batches:
@@ -162,7 +163,7 @@ def verdicts(settings):
     def step(batches):
         for batch in batches:
             if batch.column("other").null_count != batch.column("other_record").null_count:
-                raise ValueError("a record is missing: did the records change meanwhile?")
+                raise ValueError("a record is missing; the records probably changed during the run, so run it again")
             other = pyarrow.compute.fill_null(batch.column("other"), 0)
             made = clustering(settings).verdicts(
                 batch.column("record").to_pylist(),

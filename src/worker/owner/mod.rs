@@ -190,7 +190,7 @@ impl<W: World> OwnedPartition<W> {
         }
         format!(
             "{why}; this happened {rounds} times in a row: does a second installation have kafka.app = {:?} and other \
-             topics? Give each its own name",
+             topics? Give each installation its own kafka.app",
             self.config().kafka.app
         )
     }

@@ -205,7 +205,9 @@ fn position_up_to<W: World>(
             }
         }
         if world.now().duration_since(began) > READ_TIMEOUT {
-            return Err(anyhow::anyhow!("{} does not show yet what was committed", reader.name()).into());
+            return Err(
+                anyhow::anyhow!("{} does not yet show everything that was committed", reader.name()).into()
+            );
         }
         if world.wait(&owned.stop, LOOK_AGAIN) {
             return Err(anyhow::anyhow!("stopped").into());

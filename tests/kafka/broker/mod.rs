@@ -37,7 +37,7 @@ struct Running {
     watchdog: Child,
 }
 
-/// An additional listener of a broker, for clients that are sent to another port: a proxy's.
+/// An additional listener of a broker, for clients that are sent to the port of a proxy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Proxied {
     /// The port on which the broker listens.

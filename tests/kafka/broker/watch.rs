@@ -24,7 +24,7 @@ struct Seen {
     last: Vec<Instant>,
     /// The longest time without a verdict since [`Watch::begin`], by log partition.
     longest: Vec<Duration>,
-    /// Number of verdicts since then, by log partition.
+    /// Number of verdicts since [`Watch::begin`], by log partition.
     count: Vec<u64>,
     /// Partition and offset of each page with a verdict.
     places: HashSet<(u32, u64)>,
@@ -40,7 +40,7 @@ impl Watch {
             .set("isolation.level", "read_committed")
             .set("enable.auto.commit", "false")
             .set("auto.offset.reset", "error")
-            // It must not reconnect more slowly than the workers that it watches.
+            // This consumer must not reconnect more slowly than the workers that it watches.
             .set("reconnect.backoff.max.ms", "200")
             .set("topic.metadata.refresh.fast.interval.ms", "50")
             .set("fetch.wait.max.ms", "50")

@@ -331,8 +331,8 @@ impl Worker {
         status.code().or_else(|| Some(128 + status.signal()?)).expect("a code or a signal")
     }
 
-    /// Returns true if it has not ended; the system keeps an ended process as a zombie until it is waited
-    /// for.
+    /// Returns true if the worker has not ended. The system keeps an ended process as a zombie until somebody waits for
+    /// it.
     pub(crate) fn is_running(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/status", self.pid()))
             .is_ok_and(|status| !status.contains("State:\tZ"))

@@ -16,7 +16,7 @@ use crate::broker::HANG_LIMIT;
 /// A copy of an example's folder, with its dependencies.
 struct Example {
     folder: PathBuf,
-    /// The commands of its README, or of one section.
+    /// The commands of the example's README, or of one section of it.
     commands: Vec<String>,
 }
 

@@ -59,7 +59,7 @@ fn scrapy_crawls_a_site_to_its_verdicts() {
         assert_eq!(said("/login.html", crawl), undecidable("WALL"));
         assert_eq!(said("/missing.html", crawl), undecidable("HTTP_STATUS"));
     }
-    // The one that comes first is the original.
+    // The page that comes first is the original.
     for pair in [["/news/river.html", "/mirror/river.html"], ["/zh/night-market.html", "/zh/reprint.html"]] {
         let [first, second] = if said(pair[0], 0).0 == "UNIQUE" { pair } else { [pair[1], pair[0]] };
         assert_eq!(said(first, 0).0, "UNIQUE");

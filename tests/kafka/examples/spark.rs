@@ -122,7 +122,7 @@ fn a_pool_of_processes_and_the_worker_decide_as_dedup_does() {
     let topics = [installation.topic("log"), installation.topic("verdicts")];
     let publish = with(command(&commands, "publish.py"), &[("localhost:9092", &*installation.bootstrap)]);
     let publish = format!("{publish} --log {} --verdicts {}", topics[0], topics[1]);
-    // Two at once, one of which is killed at some point; then a complete run.
+    // Two runs at once, one of which is killed at some point; then a complete run.
     let other = with(&publish, &[(" verdicts.parquet", " other.parquet")]);
     example.run(&format!("bash -c \"(timeout -s KILL 0.7 {other} || true) & {publish} && wait\""));
     let in_order = |file: &str| {
@@ -157,7 +157,7 @@ fn spark_decides_as_dedup_does() {
     };
     let stay = expected.into_iter().filter(|verdict| verdict["is_duplicate"] == false).collect();
     assert_eq!(ids(rows(&example, "kept"), "id"), ids(stay, "page_id"));
-    // These compare every verdict, for several numbers of partitions and with a killed executor.
+    // These tests compare every verdict, for several numbers of partitions and with a killed executor.
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/tests/spark");
     example.run(&format!(".venv/bin/python -m unittest discover --start-directory {}", tests.display()));
 }

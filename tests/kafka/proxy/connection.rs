@@ -155,7 +155,7 @@ impl Connection {
                     }
                     self.changed.notify_all();
                 }
-                // The second one finds nothing here; the client never requested it.
+                // The client requested nothing twice, so the second response is not passed on.
                 Some(Response::Twice) => {
                     self.deliver(&frame)?;
                     read_frame(&self.broker)?;

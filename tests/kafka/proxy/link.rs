@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Link {
-    /// Holds all bytes back until then; bytes under way arrive after it.
+    /// Holds back all bytes for `time`; bytes under way arrive after it.
     pub(super) fn freeze(&self, time: Duration) {
         self.lock().frozen_until = Some(Instant::now() + time);
     }

@@ -1,9 +1,8 @@
 //! A faulty network between workers and real brokers: proxies that understand Kafka's frames.
 //!
 //! ```text
-//! worker of slot 0 ──► link (0, 0) ──► broker 0, listener PROXIED0 ─┐ tells it: go to link (0, b) for broker
-//! b
-//!                 └──► link (0, 1) ──► broker 1, listener PROXIED0 ─┘
+//! worker of slot 0 ──► link (0, 0) ──► broker 0, listener PROXIED0 ─┐ for broker b,
+//!                 └──► link (0, 1) ──► broker 1, listener PROXIED0 ─┴ clients use link (0, b)
 //! worker of slot 1 ──► link (1, 0) ──► broker 0, listener PROXIED1
 //! the tests' own clients ────────────► the brokers themselves
 //! ```

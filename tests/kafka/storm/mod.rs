@@ -74,43 +74,36 @@ fn a_storm_of_faults_breaks_no_guarantee() {
     let seconds = from_environment("STORM_SECONDS", 0);
     let faults = from_environment("STORM_FAULTS", if seconds > 0 { u64::MAX } else { 12 });
     println!("STORM_SEED={seed} STORM_FAULTS={faults} STORM_SECONDS={seconds}");
-    let mut a_storm_of_faults_breaks_no_guarantee = Storm::start(seed);
-    let rate = Arc::clone(&a_storm_of_faults_breaks_no_guarantee.rate);
-    let crawler = Crawler::start_with(&a_storm_of_faults_breaks_no_guarantee.installation, 0, move || {
-        rate.load(Ordering::Relaxed)
-    });
-    wait_until("verdicts", || a_storm_of_faults_breaks_no_guarantee.watch.fewest() > 10);
+    let mut storm = Storm::start(seed);
+    let rate = Arc::clone(&storm.rate);
+    let crawler = Crawler::start_with(&storm.installation, 0, move || rate.load(Ordering::Relaxed));
+    wait_until("verdicts", || storm.watch.fewest() > 10);
     let deadline = (seconds > 0).then(|| Instant::now() + Duration::from_secs(seconds));
     let mut struck = 0;
     while struck < faults && deadline.is_none_or(|deadline| Instant::now() < deadline) {
         let before = struck;
-        struck += a_storm_of_faults_breaks_no_guarantee.strike(faults - struck);
+        struck += storm.strike(faults - struck);
         if before / 25 < struck / 25 {
             println!(
                 "{struck} faults, {} pages, {:.0} s",
-                a_storm_of_faults_breaks_no_guarantee.watch.pages(),
-                a_storm_of_faults_breaks_no_guarantee.began.elapsed().as_secs_f64()
+                storm.watch.pages(),
+                storm.began.elapsed().as_secs_f64()
             );
         }
     }
-    a_storm_of_faults_breaks_no_guarantee.calm();
+    storm.calm();
     let rows = crawler.stop();
-    a_storm_of_faults_breaks_no_guarantee.wait_for(
-        "an outcome for each page",
-        |a_storm_of_faults_breaks_no_guarantee| {
-            a_storm_of_faults_breaks_no_guarantee.watch.pages() >= rows.len()
-        },
-    );
-    for worker in a_storm_of_faults_breaks_no_guarantee.slots.iter_mut().flatten() {
+    storm.wait_for("an outcome for each page", |storm| storm.watch.pages() >= rows.len());
+    for worker in storm.slots.iter_mut().flatten() {
         worker.signal("TERM");
     }
-    for worker in a_storm_of_faults_breaks_no_guarantee.slots.iter_mut().flatten() {
+    for worker in storm.slots.iter_mut().flatten() {
         assert_eq!(worker.wait(), 0, "{}", worker.log());
     }
-    let tally = a_storm_of_faults_breaks_no_guarantee.installation.tally(&rows);
+    let tally = storm.installation.tally(&rows);
     println!("{struck} faults, {} pages, {tally}; seed {seed}", rows.len());
-    a_storm_of_faults_breaks_no_guarantee.print_figures();
-    a_storm_of_faults_breaks_no_guarantee.installation.assert_exactly_once(&rows);
+    storm.print_figures();
+    storm.installation.assert_exactly_once(&rows);
 }
 
 impl Storm {
@@ -132,14 +125,13 @@ impl Storm {
         let direct = network.brokers.bootstrap();
         // Commands of the test itself, such as `replay`, talk to the brokers directly.
         let proxy = format!("${{LEITONG_PROXY:-{direct}}}");
-        let installation =
-            Installation::behind(&proxy, &direct, "a_storm_of_faults_breaks_no_guarantee", &more);
+        let installation = Installation::behind(&proxy, &direct, "storm", &more);
         if standby {
             installation.keep_standbys();
         }
         let watch = Watch::start(&installation, LOG_PARTITIONS);
         let slots = ROLES.map(|_| None).into();
-        let mut a_storm_of_faults_breaks_no_guarantee = Self {
+        let mut storm = Self {
             network,
             dice,
             began: Instant::now(),
@@ -151,13 +143,9 @@ impl Storm {
             story: Vec::new(),
             installation,
         };
-        (0..ROLES.len() - 2).for_each(|slot| a_storm_of_faults_breaks_no_guarantee.start_worker(slot));
-        a_storm_of_faults_breaks_no_guarantee
-            .slots
-            .iter()
-            .flatten()
-            .for_each(|worker| worker.wait_until_ready());
-        a_storm_of_faults_breaks_no_guarantee
+        (0..ROLES.len() - 2).for_each(|slot| storm.start_worker(slot));
+        storm.slots.iter().flatten().for_each(|worker| worker.wait_until_ready());
+        storm
     }
 
     fn start_worker(&mut self, slot: usize) {
@@ -190,12 +178,10 @@ impl Storm {
             self.undo_due();
             pause(20);
         }
-        // Verdicts under way may still count; then there are new ones.
+        // Some of the counted verdicts may have been under way before the fault; new ones must follow.
         let before = self.watch.fewest();
         let more = 20;
-        self.wait_for(&format!("verdicts go on after {kind}"), |a_storm_of_faults_breaks_no_guarantee| {
-            a_storm_of_faults_breaks_no_guarantee.watch.fewest() >= before + more
-        });
+        self.wait_for(&format!("verdicts go on after {kind}"), |storm| storm.watch.fewest() >= before + more);
         pause(self.dice.roll(800));
         let longest = self.watch.longest();
         self.story.push(format!("{:9.3} longest time without a verdict: {longest:.1?}", self.seconds()));
@@ -280,7 +266,7 @@ impl Storm {
             Trouble::TerminateWorker => {
                 let mut worker = self.slots[slot].take().expect("it runs");
                 let status = worker.terminate();
-                // Brokers may be away meanwhile; then it gives up.
+                // Brokers may be away in the meantime; then the worker gives up.
                 assert!(status == 0 || status == 1, "{status}: {}", worker.log());
                 self.start_worker(slot);
             }
@@ -322,7 +308,7 @@ impl Storm {
             }
             Trouble::RequestAtStart(api, client, fault) => {
                 let rule = Rule { api, client, fault, one_in: 1, times: 1 };
-                // An owner's requests are sent by the one that takes over.
+                // Requests of a killed owner's producer are sent by the new owner.
                 let all: Vec<usize> = (0..ROLES.len()).collect();
                 let slots =
                     if matches!(client, "-cluster" | "-reader") { &all[..] } else { &all[slot..=slot] };
@@ -356,12 +342,12 @@ impl Storm {
             pause(5);
         }
         let struck = !slots.iter().all(|slot| untouched(&slot));
-        // One is enough.
+        // A fault in one slot is enough.
         slots.iter().filter(untouched).for_each(|slot| rules.set(*slot, Vec::new()));
         struck
     }
 
-    /// Draws a fault that is possible now: brokers fail one at a time, when all of them have everything.
+    /// Draws a fault that is possible now. A fault of brokers is possible only while all brokers run and are in sync.
     fn possible(&mut self) -> Trouble {
         loop {
             let trouble = Trouble::draw(&mut self.dice);

@@ -11,17 +11,17 @@ use crate::common::{EVERY_SETTING, Run, leitong, page};
 /// The program of an older version.
 #[derive(Debug)]
 pub(crate) struct Former {
-    /// Its tag or commit.
+    /// Tag or commit of the version.
     pub(crate) version: String,
     pub(crate) program: PathBuf,
-    /// True if it can continue where this version has been.
+    /// True if the older version can continue where today's has been.
     pub(crate) both_ways: bool,
-    /// Its default `fingerprint_hash` and `cluster_hash`.
+    /// The version's default `fingerprint_hash` and `cluster_hash`.
     pub(crate) hashes: [Value; 2],
 }
 
 impl Former {
-    /// Returns the versions from which upgrades are tested, built.
+    /// Returns the versions from which upgrades are tested. Their programs are built.
     pub(crate) fn all() -> &'static [Self] {
         static ALL: OnceLock<Vec<Former>> = OnceLock::new();
         ALL.get_or_init(|| {
@@ -58,12 +58,12 @@ impl Former {
         Self { version: version.to_owned(), program, both_ways, hashes }
     }
 
-    /// Returns true if pages that it has fingerprinted are compared with those of this version.
+    /// Returns true if pages that the older version has fingerprinted are compared with pages of today's version.
     pub(crate) fn fingerprints_alike(&self) -> bool {
         self.hashes[0] == hashes(&today())[0]
     }
 
-    /// Returns true if it decides by the same rules.
+    /// Returns true if both versions decide by the same rules.
     pub(crate) fn clusters_alike(&self) -> bool {
         self.hashes[1] == hashes(&today())[1]
     }

@@ -34,7 +34,7 @@ fn installation(name: &str, former: &Former) -> Installation {
     installation
 }
 
-/// Texts recur all the time, each before it has expired.
+/// Returns pages whose texts recur all the time, each before it has expired.
 fn pages(count: usize) -> Vec<Row> {
     (0..count)
         .map(|i| {
@@ -201,7 +201,8 @@ fn both_versions_side_by_side_decide_as_one() {
             } else {
                 worker.kill();
             }
-            // Each version again and again, and neither of them alone for long.
+            // If both versions are still running, the version of the new worker is random; otherwise it is the missing
+            // one.
             let ones = workers.iter().filter(|(which, _)| *which == 1).count();
             workers.push(start(usize::from(ones == 0 || (ones == 1 && dice.roll(2) == 0))));
         }
@@ -215,7 +216,7 @@ fn both_versions_side_by_side_decide_as_one() {
         for (_, worker) in &mut workers {
             assert_eq!(worker.wait(), 0, "{}", worker.log());
         }
-        // Each alone, so each has decided some pages whatever was drawn.
+        // Each version runs alone once, so each has decided some pages whatever was drawn.
         for (part, which) in rest.chunks(100).zip([0, 1]) {
             let (_, mut worker) = start(which);
             installation.feed(part, first.len() + (which + 1) * 100);

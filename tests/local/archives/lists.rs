@@ -5,7 +5,8 @@ use std::net::{TcpListener, TcpStream};
 
 use crate::common::{Run, article, leitong, page};
 
-/// Starts a store. `list` returns its list for a token (none: ""); all its objects are the same page.
+/// Starts a store. `list` returns the part of its list for a token (`""` for the first part); all objects are the same
+/// page.
 fn store(list: fn(&str) -> String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let endpoint = format!("http://{}", listener.local_addr().expect("an address"));

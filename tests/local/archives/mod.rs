@@ -1,5 +1,5 @@
-//! Corpora from other programs: WARC files by `warcio`, and objects of a store, S3Proxy. `make all-tools`
-//! fetches what these tests run.
+//! Corpora from other programs: WARC files by `warcio`, and objects of a store, S3Proxy. `make all-tools` fetches the
+//! programs that these tests run.
 
 mod indexes;
 #[path = "../../kafka/broker/jars.rs"]

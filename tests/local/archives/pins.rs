@@ -85,8 +85,8 @@ fn keep(endpoint: &str, folder: &Path, input: &[&str], name: &str) -> (Run, Vec<
     (run, std::fs::read(kept).unwrap_or_default())
 }
 
-/// An object was read in another version for the second time, or its columns in another version than its rows, if the
-/// store ignored `If-Match` or gave no entity tag.
+/// If a store ignored `If-Match` or gave no entity tag, the second reading of an object could be of another version
+/// than the first, and the columns of an object of another version than its rows.
 #[test]
 fn an_object_is_read_in_one_version_or_the_run_ends() {
     let folder = tempfile::tempdir().expect("a folder");

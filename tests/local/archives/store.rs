@@ -320,7 +320,7 @@ fn a_killed_run_continues_only_over_the_same_objects() {
     kill_after_checkpoint(start(store, &killed, input), &killed);
     let through = start(store, &killed, input).wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&through.stderr);
-    assert!(through.status.success() && stderr.contains("resumes after record"), "{stderr}");
+    assert!(through.status.success() && stderr.contains("resuming after record"), "{stderr}");
     let kept = |folder: &Path| std::fs::read(folder.join("kept.jsonl")).expect("documents");
     assert!(kept(&killed) == kept(&whole), "each document is there once");
 
@@ -358,7 +358,7 @@ fn an_object_that_is_replaced_while_it_is_read_ends_the_run() {
     let output = run.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{stderr}");
-    // The block depends on how far it was read ahead by then.
+    // The offset in the message depends on how far the program had read ahead.
     assert!(stderr.contains("s3://replaced/b.jsonl at byte "), "{stderr}");
     assert!(stderr.contains("was replaced while it was read"), "{stderr}");
 }

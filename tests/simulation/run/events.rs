@@ -108,7 +108,7 @@ impl Run {
         let shared = Arc::clone(&self.shared);
         let Some(worker) = self.workers.get_mut(lost) else { return };
         if worker.frozen {
-            // It wakes up. Some of its records in flight are appended before it learns what it has lost.
+            // The worker wakes up. Some of its records in flight are appended before it learns what it has lost.
             let brokers = &mut shared.lock().expect("nothing panics while it has it").brokers;
             for _ in 0..self.rng.below(6) {
                 worker.append(brokers, &mut self.rng, now);

@@ -46,9 +46,9 @@ pub enum RestoreError {
          kafka.app"
     )]
     PartitionCount {
-        /// The value in the position record.
+        /// The number in the position record.
         found: u32,
-        /// The value of the topic.
+        /// The number of partitions that the topic has now.
         wanted: u32,
     },
     /// The log or the changelog is another topic than the one that the table was made with.

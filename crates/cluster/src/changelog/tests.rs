@@ -29,9 +29,9 @@ pub(crate) const IDENTITY: Identity = Identity {
 struct Step {
     corpus: u8,
     text: u8,
-    /// Digest of its text. Pages with the same digest may have different fingerprints, and vice versa.
+    /// Digest of the page's text. Pages with the same digest may have different fingerprints, and vice versa.
     digest: u8,
-    /// Number of characters of its text, which is also its page id.
+    /// Number of characters of the page's text, which is also the page's id.
     chars: u32,
     day: i64,
     act: Act,

@@ -23,7 +23,7 @@ pub struct SavedCentroid {
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,
-    /// Canonical page of its cluster.
+    /// Canonical page of the centroid's cluster.
     pub canonical: Canonical,
 }
 
@@ -39,9 +39,9 @@ impl SavedCentroid {
 /// The outcome for a centroid of another table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// The cluster that its pages belong to now.
+    /// The cluster to which the pages of the centroid's cluster belong now.
     pub cluster_id: ClusterId,
-    /// Number of that cluster's centroid.
+    /// Number of the centroid of the cluster `cluster_id`.
     pub number: u64,
     /// True if the centroid joined the cluster of another one.
     pub joined: bool,

@@ -24,7 +24,7 @@ const SUCCESSORS_MAX: usize = 64;
 /// The last crawl of a url.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crawl {
-    /// Number of crawls in all corpora that were counted before it in the log partition.
+    /// Number of crawls in all corpora that were counted before this one in the log partition.
     pub sequence: u64,
     /// The key of corpus and url; see [`crawl_key`].
     pub key: u128,

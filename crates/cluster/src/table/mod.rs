@@ -43,9 +43,9 @@ const PARALLEL_MIN: usize = 256;
 /// A cluster's centroid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Centroid {
-    /// Log offset of its page. The older centroid has the smaller offset.
+    /// Log offset of the page. The older centroid has the smaller offset.
     pub log_offset: u64,
-    /// Log time of its founding.
+    /// Log time when the cluster was founded.
     pub log_time: Option<Timestamp>,
     /// The fingerprint, in the detector's encoding.
     pub fingerprint: Box<[u8]>,
@@ -63,9 +63,9 @@ pub struct Centroid {
 pub struct NearCentroid {
     /// The query's number in its batch.
     pub query: u32,
-    /// True if it is related but not near.
+    /// True if the centroid is related but not near.
     pub related: bool,
-    /// Place among the others, which is the distance unless the detector knows more.
+    /// The [rank](Detector::rank), which is the distance unless the detector has a better measure.
     pub rank: u32,
     /// The centroid's number.
     pub number: u64,
@@ -169,8 +169,8 @@ pub enum Purpose {
 
 impl Table {
     /// Creates an empty table whose index has this many shards and whose first centroid will have the number
-    /// `origin`. `leaving` is the number of centroids that leave at about the same time, at multiples of that
-    /// number; `None` if they leave one by one.
+    /// `origin`. If centroids leave in blocks, `leaving` is the number of centroids in a block; blocks end at
+    /// multiples of it. `None` if centroids leave one by one.
     pub(super) fn new(detector: &dyn Detector, shards: usize, origin: u64, leaving: Option<u64>) -> Self {
         Self {
             corpora: Corpora::default(),
@@ -272,8 +272,8 @@ impl Table {
         kept.into_iter().flatten().min()
     }
 
-    /// Returns true if a centroid that is near or related by its compared part is so by its whole fingerprint.
-    /// Nearly always it is.
+    /// Returns true if a centroid that is near or related by its compared part is also near or related by its whole
+    /// fingerprint, which is nearly always so.
     fn is_near_in_full(&self, query: Query<'_>, near: NearCentroid, detector: &dyn Detector) -> bool {
         let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
         else {

@@ -14,7 +14,7 @@ use super::Decision;
 use crate::sink::whole_lines::WholeLines;
 
 /// Maximum number of sources of a cluster for which overlaps are counted. A page that is on every site says
-/// nothing about two of them, and its pairs would be too many.
+/// nothing about any two sites, and would make too many pairs.
 const CLUSTER_SOURCES_MAX: usize = 100;
 /// Maximum number of sources or overlaps that a report lists.
 const NAMED_MAX: usize = 20;

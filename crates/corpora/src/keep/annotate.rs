@@ -14,7 +14,7 @@ use crate::source::csv::Dialect;
 use crate::source::originals::Framing;
 use leitong_cluster::verdict::Kind;
 
-/// The fields to add.
+/// The fields that are added to a document.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Annotation<'a> {
     /// The cluster id. Null for undecidable pages.
@@ -35,7 +35,7 @@ pub(crate) struct Annotation<'a> {
     /// The longest passage that no kept document has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_lost_passage: Option<&'a str>,
-    /// The text of a benchmark that the document contains a passage of, as `FILE#ITEM/POINTER`.
+    /// The text of a benchmark with which the document shares a passage, as `FILE#ITEM/POINTER`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_benchmark: Option<&'a str>,
     /// The passage that the document and the benchmark share.
@@ -47,7 +47,7 @@ pub(crate) struct Annotation<'a> {
     /// Number of bytes that were cut out of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_cut_bytes: Option<u64>,
-    /// The groups of fields that rows of tables have.
+    /// The groups of fields that become columns, if the document is a row of a table.
     #[serde(skip)]
     pub added: Added,
 }

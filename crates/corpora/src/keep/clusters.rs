@@ -16,7 +16,7 @@ struct Cluster<'a> {
     cluster_id: &'a str,
     /// The page id of the cluster's canonical document.
     canonical_page_id: Option<&'a str>,
-    /// Number of pages in this run.
+    /// Number of the cluster's pages in this run.
     size: usize,
 }
 

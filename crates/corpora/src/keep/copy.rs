@@ -345,7 +345,7 @@ fn revisit(
     framing: Framing,
     bytes: &[u8],
 ) -> anyhow::Result<Option<Vec<u8>>> {
-    // A passage of a benchmark leaves no trace in the corpus.
+    // A document with a passage of a benchmark is dropped without a trace.
     if framing != Framing::Warc || decision.cluster_id.is_none() || decision.benchmark.is_some() {
         return Ok(None);
     }

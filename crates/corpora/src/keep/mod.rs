@@ -85,9 +85,9 @@ pub(crate) struct Decision {
     pub(crate) cluster_id: Option<String>,
     /// The log offset of the cluster's founder. It identifies the cluster within this run.
     pub(crate) founded: u64,
-    /// The id of the page that founded the cluster.
+    /// The id of the page that was canonical when the verdict was given.
     pub(crate) canonical_page_id: Option<String>,
-    /// The url of the page that founded the cluster.
+    /// The url of the page that was canonical when the verdict was given.
     pub(crate) canonical_url: Option<String>,
     /// Number of characters in the main text, without white space.
     pub(crate) text_chars: u32,

@@ -128,7 +128,7 @@ impl Checkpoints<'_> {
 }
 
 impl TableOfRun<'_> {
-    /// Returns the clusters that documents of the run may have joined.
+    /// Returns the clusters of earlier runs that documents of this run may have joined.
     pub(super) fn founded(&self) -> Founded {
         Founded { oldest: self.oldest, before: self.begun_at }
     }

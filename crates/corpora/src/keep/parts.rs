@@ -22,7 +22,7 @@ use crate::sink::{Extent, Extents};
 pub(crate) struct Parts {
     /// The checkpoint folder.
     folder: PathBuf,
-    /// The name of the output among [`Extents`].
+    /// The name of the output in [`Extents`].
     output: &'static str,
     /// For an output that is a folder, the index of the file in it.
     file: usize,
@@ -167,8 +167,8 @@ fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>
     Ok(())
 }
 
-/// Removes the parts in `folder` that belong to files completed in `extents`. Without extents, removes all
-/// parts.
+/// Removes the parts in `folder` that belong to files that were complete at the checkpoint with these `extents`.
+/// Without extents, removes all parts.
 ///
 /// # Errors
 /// The parts cannot be removed.

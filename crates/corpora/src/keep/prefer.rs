@@ -145,8 +145,9 @@ pub(crate) struct Choice {
 enum By {
     /// Keeps the founder of each cluster.
     First,
-    /// Keeps the best-ranked document of each cluster and, if requested, of each value in each cluster. `values` has
-    /// the rank and the ordinal of the best document of each value, until `kept` has the ordinals of these documents.
+    /// Keeps the best-ranked document of each cluster and, if requested, of each value in each cluster. While documents
+    /// are offered, `values` has the rank and the ordinal of the best document of each value; then the ordinals are
+    /// moved to `kept`.
     Rank { clusters: HashMap<u64, Best>, values: HashMap<u64, (f64, u64)>, kept: HashSet<u64> },
 }
 

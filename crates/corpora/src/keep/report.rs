@@ -133,7 +133,7 @@ pub(crate) struct ClusterLine {
     pub near: u32,
     /// True if all pages have the same host.
     pub one_host: bool,
-    /// The url of the page that founded the cluster.
+    /// The url of the cluster's canonical page.
     pub canonical_url: String,
     /// The url of the last page.
     pub example_url: String,

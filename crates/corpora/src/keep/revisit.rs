@@ -40,7 +40,7 @@ const REPLACED: [&str; 9] = [
 
 /// The response record of an HTTP exchange, split into its parts.
 pub(super) struct Response<'a> {
-    /// The fields of its header, without the version. Continuation lines are joined.
+    /// The fields of the record's header, without the version. Continuation lines are joined.
     fields: Vec<(&'a str, Cow<'a, str>)>,
     /// The HTTP header with the blank line that ends it.
     http_head: &'a [u8],

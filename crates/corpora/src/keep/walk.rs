@@ -158,8 +158,8 @@ mod tests {
 
     use super::*;
 
-    /// The names of columns are read before the run. If another file is in its place when rows are read, its rows must
-    /// not be written below those names.
+    /// The names of columns are read before the run. If another file has replaced the table when rows are read, the
+    /// rows of that file must not be written below those names.
     #[test]
     fn a_table_whose_columns_change_before_it_is_read_ends_the_run() {
         let folder = tempfile::tempdir().expect("a folder");

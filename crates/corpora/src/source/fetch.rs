@@ -26,7 +26,7 @@ pub(crate) enum Fetch {
 }
 
 impl Fetch {
-    /// Starts reading the file `path` at `range`. The result is shorter if the file ends before that.
+    /// Starts reading the file `path` at `range`. The result is shorter if the file ends within the range.
     ///
     /// # Errors
     /// The operating system's error.

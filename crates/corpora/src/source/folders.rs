@@ -1,6 +1,6 @@
 //! Turns the inputs of a command into files. A folder stands for all files in it and below it, sorted by
-//! path. Within folders, files are selected by name. This skips notes and checksums. A file that is named
-//! itself is always read.
+//! path. Within folders, files are selected by name, which skips notes and checksums. A file that is itself an
+//! input is always read.
 //!
 //! A name with `*`, `?` or `[` that is not an existing file is a pattern. It stands for the matching paths, sorted;
 //! `**` stands for folders of any depth. This helps where no shell expands patterns: in a systemd unit, in a
@@ -395,7 +395,7 @@ mod tests {
         link(&empty_file(folder.path(), "b.jsonl"), "b.jsonl");
         let found = FoundFiles::find(&[folder.path().join("m")], FolderContent::Documents).expect("files");
         assert_eq!(found.files, [folder.path().join("m/b.jsonl")]);
-        // A document whose storage is missing is an error when it is opened, not one file fewer.
+        // If the storage of a document is missing, opening the document fails. The document is not silently skipped.
         link(Path::new("unmounted/c.jsonl"), "c.jsonl");
         for input in ["m", "m/*.jsonl"] {
             let found =

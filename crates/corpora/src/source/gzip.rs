@@ -11,9 +11,9 @@ use flate2::bufread::GzDecoder;
 
 use super::machine_error::is_machine_error;
 
-/// The first bytes of every member: its mark, and the only compression method there is.
+/// The first bytes of every member: two magic bytes, and the number of the only compression method.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
-/// The bits of the next byte, the flags of the header, that are never set.
+/// The flags that no header sets. The flags are in the byte after [`MAGIC`].
 const RESERVED_FLAGS: u8 = 0xe0;
 
 /// A reader of the decompressed bytes of all members. After an error, reading continues at the next member.

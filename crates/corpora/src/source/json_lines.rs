@@ -23,7 +23,7 @@ pub struct JsonLines<R> {
     /// Number of bytes read so far.
     at: u64,
     skipped: Skipped,
-    /// An error to report in front of the first line.
+    /// An error to report before the first line.
     broken: Option<FramingError>,
     ended: bool,
 }

@@ -155,7 +155,7 @@ impl Location {
         }
     }
 
-    /// Starts to read the bytes at `range`. The result is shorter if the input ends before that.
+    /// Starts to read the bytes at `range`. The result is shorter if the input ends within the range.
     ///
     /// # Errors
     /// The operating system's error, or the runtime's threads cannot be started.
@@ -211,8 +211,8 @@ impl Stored {
         }
     }
 
-    /// Fills `buffer` with the bytes at `offset`. Returns false if the input ends before that. Does not move
-    /// a file position.
+    /// Fills `buffer` with the bytes at `offset`. Returns false if the input ends before the buffer is full. Does not
+    /// move a file position.
     ///
     /// # Errors
     /// The error of the operating system or the store.

@@ -162,7 +162,7 @@ impl Record {
 /// A fault in the file format of an input. It becomes a dead letter.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum FramingError {
-    /// The compressed data is damaged or ends early. The rest of the input is lost, or what is left of one gzip member.
+    /// The compressed data is damaged or ends early. The rest of the input, or of one gzip member, is lost.
     #[error("the compressed input {0}; fetch or write the file again, and run again")]
     BrokenCompression(String),
     /// A WARC record ends before its `Content-Length`.

@@ -336,7 +336,7 @@ fn framed(
     let dialect = csv::dialect(&name, rules.quotes);
     let is_page = is_page(&name, start);
     if let Some(broken) = broken {
-        // Rows without the names of their columns, and pieces of a page, say nothing.
+        // Rows without the names of their columns are useless, and so are pieces of a page.
         if dialect.is_some() || is_page {
             let nothing: Box<dyn Read + Send> = Box::new(io::empty());
             reader = BufReader::new(nothing);

@@ -146,7 +146,7 @@ fn is_tar(start: &[u8]) -> bool {
         header[TAR_CHECKSUM].split(|byte| matches!(byte, b' ' | 0)).find(|digits| !digits.is_empty());
     let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
     let checksum = digits.and_then(|digits| u32::from_str_radix(digits, 8).ok());
-    // The checksum counts itself as spaces.
+    // In the sum, the bytes of the checksum itself count as spaces.
     let bytes = header.iter().enumerate();
     let sum = bytes.map(|(at, byte)| u32::from(if TAR_CHECKSUM.contains(&at) { b' ' } else { *byte })).sum();
     checksum == Some(sum)

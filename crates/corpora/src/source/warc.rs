@@ -86,13 +86,13 @@ impl<R: Read> WarcReader<R> {
         }
     }
 
-    /// Reports an error in front of the first record.
+    /// Reports an error before the first record.
     #[must_use]
     pub(super) fn after(self, broken: Option<FramingError>) -> Self {
         Self { broken, ..self }
     }
 
-    /// Also returns records that are not pages, as [`Payload::NoPage`].
+    /// Makes the source also return records that are not pages, as [`Payload::NoPage`].
     #[must_use]
     pub fn with_all_records(self) -> Self {
         Self { all_records: true, ..self }
@@ -374,7 +374,7 @@ impl Head {
     /// Parses the fields of a header. Returns a message if one is wrong or missing.
     fn from_fields(fields: &[String]) -> Result<Self, String> {
         let mut head = Self::default();
-        // A line without a colon says nothing.
+        // A line without a colon is ignored.
         for (name, value) in fields.iter().filter_map(|field| field.split_once(':')) {
             let value = value.trim();
             match name.trim().to_ascii_lowercase().as_str() {

@@ -155,9 +155,9 @@ impl fmt::Display for OnDiskFigures {
         write!(
             f,
             "on disk, {}: {} centroids, {} in blocks with {:.1} bytes of memory and {:.0} on disk each; \
-              {:.0} look-ups/s ({:.1} % of near ones found, {:.2} reads each, {:.2} of them useless; {:.0} \
-              reads/s in a loop of reads only), {:.0} insertions/s with merges, longest pause {:.0} ms, {} \
-              of {} above {} ms, write amplification {:.2}, {} runs; opened in {:.2} s",
+              {:.0} look-ups/s ({:.1} % of near centroids found; {:.2} reads per look-up, {:.2} of them without a \
+              result; the disk alone does {:.0} reads/s), {:.0} insertions/s with merges, longest pause {:.0} ms, {} \
+              of {} pauses above {} ms, write amplification {:.2}, {} runs; opened in {:.2} s",
             self.fingerprints,
             self.centroids,
             self.sealed,

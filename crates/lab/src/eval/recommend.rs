@@ -37,8 +37,8 @@ const CLEARLY: f64 = 0.01;
 struct Candidate<'a> {
     report: &'a DetectorReport,
     figure: Estimate,
-    /// Share of its duplicate verdicts that are wrong or, without labels, of the unrelated pairs that it
-    /// calls near.
+    /// Share of the detector's duplicate verdicts that are wrong or, without labels, of the unrelated pairs that the
+    /// detector calls near.
     wrong: f64,
 }
 
@@ -142,9 +142,13 @@ fn cautions(report: &Report, chosen: &Candidate<'_>, left: &[Candidate<'_>], why
     if BASELINES.contains(&&*chosen.report.name) {
         let other = left.iter().find(|other| !BASELINES.contains(&&*other.report.name));
         let other = other.map_or(String::new(), |other| {
-            format!("; the best detector of runs is {} with {}", other.report.name, interval(&other.figure))
+            format!(
+                "; the best detector that a run can use is {}, with {}",
+                other.report.name,
+                interval(&other.figure)
+            )
         });
-        why.push(format!("It is only for comparison, and no run decides with it{other}."));
+        why.push(format!("It is only for comparison: runs cannot use it{other}."));
     }
     if false_share(chosen.report) > FALSE_MAX {
         why.push(format!(

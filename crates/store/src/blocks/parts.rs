@@ -44,7 +44,7 @@ pub(super) enum PartKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Footer {
     pub(super) kind: PartKind,
-    /// Number of the first centroid, and the number after that of the last one.
+    /// The number of the first centroid, and the number after the last centroid's.
     pub(super) numbers: (u64, u64),
     /// Positions in the file; their meaning depends on the kind.
     pub(super) places: [u64; PLACES],

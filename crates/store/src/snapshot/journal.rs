@@ -47,7 +47,7 @@ pub struct Journal {
 /// The part that was cut off the end of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Torn {
-    /// The offset at which it began.
+    /// The offset in the journal at which this part began.
     pub at: u64,
     /// Number of bytes.
     pub bytes: u64,

@@ -134,7 +134,7 @@ impl<'a> Merge<'a> {
         if before.checked_add(saved.next_log_offset).is_none_or(|end| end > i64::MAX as u64) {
             return Err(SnapshotError::Damaged {
                 path,
-                problem: "it counts an invalid number of records".to_owned(),
+                problem: "its number of records is invalid".to_owned(),
             });
         }
         Ok(saved)

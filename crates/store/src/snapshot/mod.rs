@@ -146,7 +146,7 @@ pub enum SnapshotError {
         path: PathBuf,
     },
     /// A newer Leitong wrote the file.
-    #[error("{}: format version {found} is newer than {known}, which this version of Leitong knows; update Leitong", path.display())]
+    #[error("{}: format version {found} is newer than {known}, the newest that this version of Leitong reads; update Leitong", path.display())]
     TooNew {
         /// The file.
         path: PathBuf,

@@ -154,7 +154,7 @@ impl TableDir {
         if saved.founded > Some(Restoration::NUMBER_MAX)
             || saved.dead_below > saved.founded.unwrap_or_default()
         {
-            return Err(reader.damaged("it counts an invalid number of centroids"));
+            return Err(reader.damaged("its number of centroids is invalid"));
         }
         let position = position_of(&saved);
         let mut clusterer = self.clusterer(path, position, Some(&saved), settings)?;
@@ -445,7 +445,7 @@ fn restore_texts(
     let founded = clusterer.founded();
     reader.texts(saved, |reader, SeenTexts { first, texts }| {
         if first > Restoration::NUMBER_MAX || texts.iter().any(|text| text.cluster >= founded) {
-            return Err(reader.damaged("texts have an invalid number"));
+            return Err(reader.damaged("the number of its texts is invalid"));
         }
         clusterer.restore_texts(first, texts.into_iter());
         Ok(())

@@ -31,7 +31,7 @@ pub(super) fn escape_codes(bytes: &[u8]) -> Option<Escapes> {
 pub(super) enum Escapes {
     /// ISO-2022-JP, which is in the Encoding Standard.
     Japanese,
-    /// ISO-2022-KR, which is not.
+    /// ISO-2022-KR, which is not in the Encoding Standard.
     Korean,
 }
 

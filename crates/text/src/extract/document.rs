@@ -66,7 +66,7 @@ pub struct PageBlock {
     pub kind: ParagraphKind,
     /// Text of the block, like [`Paragraph::text`].
     pub text: String,
-    /// True if it is part of the main text.
+    /// True if the block is part of the main text.
     pub kept: bool,
     /// The innermost element around the block with a role: `nav`, `footer`, …
     pub region: Option<&'static str>,

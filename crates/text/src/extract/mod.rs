@@ -16,8 +16,9 @@
 //! each with its kind and place; or an [`ExtractError`] if the page exceeds the limits of [`ExtractConfig`].
 //!
 //! Invariants: the same page gives the same document on every machine (integers only); paragraphs are in the order of
-//! the page; no recursion, so nesting cannot exhaust the stack. Cost: linear in the page's bytes, at any nesting.
-//! Memory: the tree of `parse/tree.rs`, about half of the page's bytes. `docs/extraction.md` has the measurements.
+//! the page; recursion is bounded, so nesting cannot exhaust the stack. Cost: linear in the page's bytes, at any
+//! nesting. Memory: the tree of `parse/tree.rs`, about half of the page's bytes. `docs/extraction.md` has the
+//! measurements.
 
 // Each module uses only those above it. Blank lines keep rustfmt from sorting them.
 mod config;

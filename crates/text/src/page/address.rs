@@ -222,7 +222,7 @@ fn without_versions(folders: &str) -> String {
     kept.collect::<Vec<_>>().join("/")
 }
 
-/// Returns true if a folder is named instead of numbered: `/stable/`, `/trixie/`.
+/// Returns true if a folder has a name that stands for a version: `/stable/`, `/trixie/`.
 fn is_version_word(folder: &str) -> bool {
     VERSION_WORDS.contains(&folder) || RELEASE_NAMES.contains(&folder)
 }

@@ -32,7 +32,7 @@ pub(super) fn join(body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let Some(mut joined) = join_once(body) else {
         return begins_with_wrong_size(body).then(|| (body.to_vec(), false));
     };
-    // A server and a proxy may both have divided it into chunks. Text does not look like chunks by chance.
+    // A server and a proxy may both have divided the body into chunks. Text does not look like chunks by chance.
     for _ in 1..TIMES_MAX {
         let inner =
             join_once(&joined.data).filter(|inner| inner.framed > 1 || (inner.framed == 1 && inner.is_whole));
@@ -91,7 +91,7 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
         let is_framed = begins_with_line_end(Some(rest));
         // The archive may end within the line end.
         if is_first && !is_framed && !matches!(rest, b"" | b"\r") && chunk_size(rest).is_none() {
-            // No markup begins with a number and CRLF, so this is a chunk with a wrong size.
+            // No page begins with a number and CRLF before its markup, so this is a chunk with a wrong size.
             let is_markup = line_end == "\r\n" && data.trim_ascii_start().starts_with(b"<");
             let data = [data, rest].concat();
             return is_markup.then_some(Joined { data, is_whole: false, ..joined });

@@ -195,7 +195,8 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
     }
 }
 
-/// Returns the result for a body that begins as its coding does: an empty body if nothing of it can be decompressed.
+/// Returns the result for a body that begins like data in this coding. If nothing of it can be decompressed, the result
+/// is an empty, incomplete body.
 fn or_nothing(decompressed: Decompressed) -> Decompressed {
     match decompressed {
         Decompressed::NotInThisCoding => Decompressed::Body { body: Vec::new(), is_whole: false },
@@ -379,10 +380,10 @@ mod tests {
         let compressed = gzip(text.as_bytes());
         assert!(!breaks_off("Content-Encoding: gzip\r\n", &compressed).0);
         assert!(breaks_off("Content-Encoding: gzip\r\n", &compressed[..compressed.len() - 20]).0);
-        // Such a body was said to end too early.
+        // A complete gzip member before other data was said to end too early.
         let twice = [&compressed[..], &gzip(b"more"), b"\0\0garbage"].concat();
         assert_eq!(breaks_off("Content-Encoding: gzip\r\n", &twice), (false, Ok(text.clone() + "more")));
-        // The end of the text was lost.
+        // If only the checksum was wrong, the end of the text was lost.
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
         encoder.write_all(text.as_bytes()).expect("memory");
         let mut compressed = encoder.finish().expect("memory");

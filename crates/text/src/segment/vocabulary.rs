@@ -14,7 +14,7 @@ pub struct DistinctTerm {
     pub hash: u64,
     /// Number of occurrences.
     pub frequency: u32,
-    /// Index of its first occurrence among all terms.
+    /// Index of the term's first occurrence among all terms.
     pub first: u32,
 }
 

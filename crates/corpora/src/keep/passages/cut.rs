@@ -27,9 +27,9 @@ pub(crate) struct Cutter {
 /// Counts of what was cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Number of passages.
+    /// Number of passages that were cut.
     pub passages: u64,
-    /// Number of bytes.
+    /// Number of bytes that were cut.
     pub bytes: u64,
     /// Number of lines with a passage that was not cut, because its place in the line is not certain.
     pub left: u64,
@@ -134,7 +134,7 @@ impl Cutter {
                 kept.push_str(&original[from..places[at].start]);
             }
             if *is_cut {
-                // The next letter of the line is where the text continues.
+                // The text continues at the next letter of the line.
                 from = places.get(at + 1).map_or(original.len(), |next| next.start);
             }
         }

@@ -1,4 +1,4 @@
-//! The letters and words of a text, which are all that passages are compared by: punctuation does not count.
+//! The letters and words of a text. Passages are compared by these alone; punctuation does not count.
 
 use leitong_base::mix::mix;
 use leitong_fingerprint::is_unit;

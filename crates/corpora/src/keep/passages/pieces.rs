@@ -1,4 +1,4 @@
-//! Chooses pieces of a text by their content, so two texts that share a passage have chosen the same pieces of it
+//! Chooses pieces of a text by their content, so the same pieces of a passage are chosen in every text that has it
 //! ("winnowing": Schleimer, Wilkerson and Aiken, 2003).
 //!
 //! Texts are sequences of units: letters, or words. A *run* is the shortest stretch of text that begins at a given unit
@@ -29,11 +29,11 @@ pub(crate) struct Sampling {
 /// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The byte offset of its first letter.
+    /// The byte offset of the piece's first letter.
     pub start: usize,
-    /// The byte offset after its last letter.
+    /// The byte offset after the piece's last letter.
     pub end: usize,
-    /// Hash of its letters.
+    /// Hash of the piece's letters.
     pub hash: u64,
 }
 
@@ -56,8 +56,8 @@ impl Sampling {
         Self { run, window, has_ends: false, powers: powers.take(run as usize + 1).collect() }
     }
 
-    /// Also chooses the runs at the start and end of each line and sentence. Of equal runs, only one in each window is
-    /// chosen.
+    /// Makes the sampling also choose the runs at the start and end of each line and sentence. Of equal runs, only one
+    /// in each window is chosen.
     #[must_use]
     pub(crate) fn with_ends(self) -> Self {
         Self { has_ends: true, ..self }
@@ -111,7 +111,7 @@ impl Sampling {
     }
 }
 
-/// The place of a run.
+/// The place of a run in its line or sentence.
 #[derive(Clone, Copy)]
 enum RunPlace {
     /// The run begins with a line or sentence.
@@ -121,11 +121,11 @@ enum RunPlace {
     Inner,
 }
 
-/// A run.
+/// A run of letters.
 #[derive(Clone, Copy)]
 struct Run {
     piece: Piece,
-    /// Number of letters of the text before it.
+    /// Number of letters of the text before the run.
     at: u64,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Scan<'a> {
 /// The runs of letters in a window. The one with the smallest hash is chosen.
 struct Window<'a> {
     sampling: &'a Sampling,
-    /// The runs that may still be chosen, in the order of both places and hashes.
+    /// The runs that may still be chosen. Both their places and their hashes ascend.
     least: VecDeque<Run>,
     last: Option<Run>,
 }
@@ -195,7 +195,8 @@ impl<'a> Window<'a> {
         Self { sampling, least: VecDeque::new(), last: None }
     }
 
-    /// Adds a run to the window that ends with it. Returns the least run of the window, unless it was chosen before.
+    /// Adds the last run of the next window. Returns the run with the least hash in that window, unless it was chosen
+    /// before.
     fn push(&mut self, new: Run) -> Option<Piece> {
         let length = u64::from(self.sampling.window);
         while self.least.back().is_some_and(|back| back.piece.hash >= new.piece.hash) {

@@ -369,7 +369,7 @@ fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
     });
     found.sort_unstable_by_key(|(piece, _)| (piece.start, piece.end));
     let mut seen = HashedSet::default();
-    // The last span of each set of documents.
+    // The index of the last span of each set of documents.
     let mut last: HashedMap<usize> = HashedMap::default();
     let mut spans: Vec<(Span, bool)> = Vec::new();
     for (piece, frequent) in found {

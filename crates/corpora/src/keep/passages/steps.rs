@@ -52,8 +52,8 @@ pub(in crate::keep) fn read_benchmarks(
     }
     if short > 0 {
         terminal::note(format_args!(
-            "{short} of {} texts in the benchmarks have fewer than {letters_min} letters and are not looked for alone \
-             (--passage-letters)",
+            "{short} of {} texts in the benchmarks have fewer than {letters_min} letters (--passage-letters); they are \
+             searched for only together with their answer choices, if they have any",
             found as u64 + short,
         ));
     }

@@ -21,7 +21,7 @@ pub(crate) struct TextCounts {
     without_text: Mutex<BTreeMap<Option<Reason>, u64>>,
     /// Number of documents that lack a field, by the field's pointer.
     lacking: Mutex<BTreeMap<String, u64>>,
-    /// Number of values of the inputs that have no form in JSON, by column.
+    /// Number of values of the inputs that cannot be written as JSON, by column.
     without_json: Mutex<BTreeMap<String, u64>>,
     /// The numbers of: documents from which passages were cut, passages cut, bytes cut, lines that keep a passage, and
     /// documents whose text is empty afterwards.
@@ -84,8 +84,8 @@ impl TextCounts {
             };
             let reasons: Vec<_> = without.iter().map(reason).collect();
             terminal::note(format_args!(
-                "{total} of the kept documents have no text ({}); they are written with text null, or dropped with \
-                 --drop-undecidable",
+                "{total} of the kept documents have no text ({}); they are written with text null; \
+                 --drop-undecidable drops them instead",
                 reasons.join(", ")
             ));
         }
@@ -105,8 +105,8 @@ impl TextCounts {
         let without_json = self.without_json.lock().unwrap_or_else(PoisonError::into_inner);
         for (column, count) in without_json.iter() {
             terminal::note(format_args!(
-                "column {column:?} has {count} values without a form in JSON, such as bytes that are not UTF-8, NaN or \
-                 times of day; null is written instead of each, or of the part that has no form (--fields)"
+                "column {column:?} has {count} values that cannot be written as JSON, such as bytes that are not UTF-8, NaN \
+                 or times of day; null is written for each, or for the part of it that cannot be written (--fields)"
             ));
         }
     }

@@ -38,7 +38,7 @@ impl Records {
         Self { inputs, readings, rules, current: None }
     }
 
-    /// Returns the number of values that `--fields` reads and that have no form in JSON, by column.
+    /// Returns the number of values for `--fields` that cannot be written as JSON, by column.
     pub(super) fn without_json(&self) -> BTreeMap<String, u64> {
         self.rules.extra.without_json()
     }

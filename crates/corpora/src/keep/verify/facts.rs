@@ -1,9 +1,10 @@
 //! Compares the facts of two texts that are nearly the same: numbers, dates, versions, names.
 //!
-//! In: a document, a kept one, and the text that is lost with the document. Out: whether the document has other facts
-//! where the kept one has its own: the two are then probably pages of a series. Also the words of the document in such
-//! places, by which pages of a template are recognised after all documents of the cluster were compared. Which facts
-//! count depends on the addresses ([`Facts`]). Cost: linear in both texts.
+//! In: a document, a kept one, and the text that is lost with the document. Out: true if facts of the kept document are
+//! replaced by others in the document, because the two are then probably pages of a series. Also the words of the
+//! document in places where the kept one has other words: by these, pages of a template are recognised after all
+//! documents of the cluster were compared. The addresses decide which facts count ([`Facts`]). Cost: linear in both
+//! texts.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -24,23 +25,23 @@ const SHORT_LETTERS: u32 = 2_000;
 /// Maximum number of letters of a stretch of text in which two texts differ only by a fact: the fact and the
 /// words around it.
 const FACT_LETTERS: u32 = 60;
-/// Number of letters at the beginning and the end of a text in which sites have their own credits.
+/// Number of letters at the beginning, and at the end, of a text in which sites have their own credits.
 const CREDIT_LETTERS: u32 = 60;
-/// Number of letters of a text per number that may be replaced in it.
+/// Number of letters of a text per number that may be replaced.
 const LETTERS_A_NUMBER: u32 = 5_000;
-/// Number of names that may be replaced in a long text with few names, because rare words count as names.
+/// Number of names that may be replaced in a long text, however few it has: rare words count as names, too.
 const NAMES_OF_LONG: usize = 1;
-/// Divisor of the number of names in a long text. The quotient is the number of names that may be replaced.
+/// Number of names in a long text per name that may be replaced.
 const NAMES_SHARE: usize = 16;
-/// Maximum number of differing places with which each name of a long text counts as well. Pages of a series differ in
-/// few places, edited copies in more.
+/// Maximum number of differing places of two long texts in which no replaced name is tolerated. Pages of a series
+/// differ in few places, edited copies in more.
 const PLACES_OF_A_SERIES: u32 = 2;
-/// Maximum number of places in which words of two pages of a series are replaced.
+/// Maximum number of places in which two pages of a series differ in everyday words.
 const REPLACED_PLACES: usize = 10;
 /// Maximum number of places in which a page of a template differs from the first one.
 const TEMPLATE_PLACES: usize = 20;
-/// Minimum percentage of letters that the shorter one of two replaced texts must have, compared with the longer one, if
-/// their numbers of words differ.
+/// Minimum length of the words that replace others, in per cent of the longer side, if the two sides have different
+/// numbers of words.
 const REPLACED_BY: u32 = 45;
 
 /// The way in which facts of two near-duplicates count, depending on their addresses.
@@ -48,11 +49,11 @@ const REPLACED_BY: u32 = 45;
 enum Facts {
     /// The two are one page, moved or fetched again: its facts may have changed.
     MayChange,
-    /// The two may be pages of a series. Numbers must be equal, names as well in short texts, and all words if the
-    /// texts differ in a few places only.
+    /// The two may be pages of a series. Replaced numbers and names count if there are more of them than are tolerated
+    /// in texts of this length; if the texts differ in a few short places only, all replaced words count.
     Count,
     /// The two are on different sites. Facts count only in short texts, and only if nothing else differs. Otherwise one
-    /// is an edited copy.
+    /// document is an edited copy of the other.
     CountAlone,
 }
 
@@ -93,9 +94,10 @@ pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
     }
 }
 
-/// Returns the words that the document has in a few short places where the first kept one of its cluster has others.
-/// These words are facts if the places are those of a template. Words of the document's host name and numbers do not
-/// count, nor, on different sites, do places at either end of the text, where sites have their own credits.
+/// Returns the words of the document in the few short places where the first kept document of its cluster has other
+/// words. If a template has these places, the words are facts. Numbers and words of the document's host name do not
+/// count. If the two are on different sites, places at either end of the text do not count either, because sites have
+/// their own credits there.
 #[must_use]
 pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Filling> {
     let words = document.words();
@@ -142,8 +144,8 @@ fn numbers_or_names_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
         || replaced(&ours.names, &theirs.names) > names_tolerated
 }
 
-/// Returns true if the last parts of the paths differ, with their queries, or if a url has no path. `/cn/ls.1` and
-/// `/tw/ls.1` may be two versions of one page.
+/// Returns true if the last parts of the paths, including queries, differ, or if a url has no path. `/cn/ls.1` and
+/// `/tw/ls.1` do not differ: they may be two versions of one page.
 fn have_other_files(a: &str, b: &str) -> bool {
     // Documents without a url are called `document:FILE#ROW`.
     let file = |url: &str| {
@@ -154,9 +156,9 @@ fn have_other_files(a: &str, b: &str) -> bool {
     a.is_none() || a != b
 }
 
-/// Returns true if the document differs in a few short places only, and the kept one has about as many other words in
-/// half of them, in a long text in all: one page has "in red" where the other has "in blue". What the kept document has
-/// elsewhere does not matter. Numbers are left to [`FactsOfText`].
+/// Returns true if the document differs in a few short places only, and its words replace others of the kept document
+/// in half of these places, or in all of them if the text is long: one page has "in red" where the other has "in blue".
+/// Text that the kept document has in other places does not matter. Numbers are left to [`FactsOfText`].
 fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     if loss.longest > FACT_LETTERS || loss.runs as usize > REPLACED_PLACES {
         return false;
@@ -174,7 +176,8 @@ fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     replaced >= replaced_min.max(1)
 }
 
-/// Returns true if the words of a place are others than those of the kept document's place, and about as many.
+/// Returns true if a place and the kept document's place have about as many words or letters, and each has a word that
+/// the other lacks.
 fn is_replaced(
     document: &SplitText,
     place: &Range<usize>,

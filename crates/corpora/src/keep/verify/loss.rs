@@ -3,7 +3,7 @@
 //! Text counts as common if it is part of a *run* that both texts have ([`SplitText::for_each_run`]). The passages of
 //! the document between common runs are lost. So a sentence that moved is not lost, and if a word was replaced, only
 //! that word is lost. A passage is the document's *own* if the kept one has nothing like it instead. A reworded
-//! sentence is not, because it shares most of its words with the kept one. Cost: linear in both texts.
+//! sentence is not its own, because the kept text has most of the words there. Cost: linear in both texts.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -63,9 +63,9 @@ impl Loss {
         f64::from(self.lost) / f64::from(self.letters.max(1))
     }
 
-    /// Returns the hashes of the passages of at least `letters_min` letters, or two thirds of that if they are whole
-    /// sentences, that are the document's own. At its beginning, where copies have their own headlines, a passage that
-    /// does not end a sentence also needs at least [`PASSAGE_LETTERS`].
+    /// Returns the hashes of the document's own passages of at least `letters_min` letters. For whole sentences, two
+    /// thirds of that are enough. At the beginning of the document, where copies have their own headlines, a passage
+    /// that does not end with a sentence also needs at least [`PASSAGE_LETTERS`] letters.
     #[must_use]
     pub(super) fn own_passages(&self, document: &SplitText, kept: &SplitText, letters_min: u32) -> Vec<u64> {
         let words = document.words();

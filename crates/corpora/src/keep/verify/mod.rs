@@ -229,7 +229,7 @@ pub(crate) struct Verifier<'a> {
     kept: KeptTexts,
     /// The places of templates; none until all documents were compared once.
     slots: Slots,
-    /// Hashes of the passages for which documents were kept. In another document they are not its own.
+    /// Hashes of the passages for which documents were kept. Later documents are not kept for the same passages.
     passages: HashSet<u64>,
     /// The first kept text of the last cluster.
     first: Option<(TextPlace, Rc<SplitText>)>,
@@ -387,8 +387,9 @@ impl<'a> Verifier<'a> {
         Ok(best)
     }
 
-    /// Compares two texts of the cluster with this founder, a document's and a kept one. `loss` is that between them, if
-    /// it is known, and `fillings` are the document's. Also returns the passages that only the document has.
+    /// Compares the text of a document with a kept text, both of the cluster with this founder. `loss` is the text that
+    /// is lost, if it is known; `fillings` are those of the document. Also returns the hashes of the document's own
+    /// passages.
     fn compared(
         &self,
         founder: u64,

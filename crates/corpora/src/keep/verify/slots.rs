@@ -4,9 +4,9 @@
 //! each has another word there, they are pages of one template, such as the opening hours of all branches of a shop.
 //! Two documents cannot show this, so such places are known only after all documents of the cluster were compared.
 //!
-//! Places are those of the first kept document of the cluster, with which all others are compared. So a place is the
-//! same one whatever the documents have in the places beside it. Two documents are pages of a template if their words in
-//! its places differ.
+//! A place is a range of words of the first kept document of the cluster, with which all others are compared. So it is
+//! the same range for all documents, whatever they have in other places. Two documents are pages of a template if their
+//! words in its places differ.
 //!
 //! Memory: about 40 bytes for each place in which a document differs by a few words.
 
@@ -38,9 +38,9 @@ pub(crate) struct Slots {
 /// The words that documents have in one place.
 #[derive(Debug, Default)]
 struct SeenWords {
-    /// 16-bit hashes of the first different words; 0 for each that is missing.
+    /// 16-bit hashes of the first fillings that differ; 0 if there are fewer.
     words: [u16; WORDS_MIN],
-    /// The last end of the place: the words of two places may run into each other.
+    /// The largest end that the place has in any document. From there to the next place, a document may differ.
     end: u32,
 }
 
@@ -76,9 +76,9 @@ impl Slots {
         self.templates.is_empty()
     }
 
-    /// Returns true if two documents of a cluster differ in the places of its template, and each differs from the first
-    /// kept document in hardly more other places. Edited copies also differ in such a place now and then, but mostly in
-    /// others.
+    /// Returns true if two documents of a cluster have different words in the places of its template, and at least half
+    /// of the places in which each differs from the first kept document are places of the template. Edited copies may
+    /// differ in a place of the template as well, but mostly differ in others.
     #[must_use]
     pub(crate) fn differ(&self, founder: u64, document: &[Filling], kept: &[Filling]) -> bool {
         let Some(slots) = self.templates.get(&founder) else { return false };

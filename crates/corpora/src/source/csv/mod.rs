@@ -30,8 +30,8 @@ const NAMED_MAX: usize = 20;
 /// character.
 const QUOTED_LINES_MAX: u64 = 200;
 
-/// Number of lines that look like rows from which a quoted field is suspicious. A single line of a text may look like
-/// a row by chance.
+/// Minimum number of lines inside quotes that look like rows, for the quoted field to be suspicious. A single line of a
+/// text may look like a row by chance.
 const INNER_ROWS_MIN: u64 = 2;
 
 /// The rules by which rows are split into fields.
@@ -262,7 +262,7 @@ impl<R: Read> CsvRows<R> {
             self.warns = false;
             tracing::warn!(
                 "{}: a field that begins with a quote in the row of line {line} spans {} lines{}; if \
-                 quotes have no meaning in this file, run again with --no-quotes, or rows are lost",
+                 quotes have no meaning in this file, run again with --no-quotes; otherwise rows are lost",
                 self.input,
                 row.quoted_lines + 1,
                 if is_tsv && row.quoted_has_delimiter { ", with tabs in them" } else { "" }

@@ -20,7 +20,7 @@ const REPLACED: &str = "the object was replaced while it was read; run again";
 pub(super) struct Failure<'a> {
     pub(super) bucket: &'a str,
     pub(super) key: &'a str,
-    /// The first requested byte. `None` for other requests than for bytes.
+    /// The first requested byte. `None` for requests that do not read bytes, such as lists.
     pub(super) offset: Option<u64>,
 }
 

@@ -154,8 +154,8 @@ impl Object {
         self.first.get()?.modified
     }
 
-    /// Starts to fetch the bytes at `range`, which must not be empty and must be within the object. If the
-    /// object was not looked up, the result is shorter if the object ends before that.
+    /// Starts to fetch the bytes at `range`, which must not be empty and must be within the object. If the object was
+    /// not looked up, the range may extend past its end; the result is then shorter.
     ///
     /// # Errors
     /// The runtime's threads cannot be started.

@@ -137,8 +137,8 @@ impl Lengths {
         })
     }
 
-    /// Returns the minimum number of next values that all have the same length, and this length. `None` if no value
-    /// is left.
+    /// Returns a number of next values that have the same length, and this length. More values of this length may
+    /// follow. `None` if no value is left.
     fn peek(&mut self) -> Option<(u64, u64)> {
         let length = |length: i64| u64::try_from(length).ok();
         match self {

@@ -22,7 +22,7 @@ use crate::source::location::Stored;
 /// are.
 pub(super) const PAGE_BYTES_MAX: u64 = 512 << 20;
 
-/// The row group of a file that is read.
+/// The row group that is being read, with the limit on its values.
 pub(super) struct Guard {
     pub(super) file: Stored,
     pub(super) metadata: Arc<ParquetMetaData>,
@@ -79,7 +79,7 @@ impl Budget {
 
 fn too_much(bytes: u64) -> ParquetError {
     ParquetError::General(format!(
-        "the values of a Parquet page take {bytes} bytes of memory, more than the limit leaves"
+        "the values of a Parquet page take {bytes} bytes of memory, more than is left of the limit"
     ))
 }
 

@@ -58,8 +58,8 @@ impl Chunk {
     }
 }
 
-/// Number of rows that are added to the end of a selection as one long run. If the runs of a selection are short on
-/// average, the library also decodes the rows between them, and these may be too large.
+/// Number of rows of a long run that is added at the end of a selection, to raise the average length of its runs. If
+/// the average is low, the library also decodes the rows between the runs, and these may be too large.
 const ROWS_OF_LONG_RUN: usize = 1 << 40;
 
 /// A reader of rows.
@@ -169,8 +169,8 @@ impl Rows {
         Ok(self.ready.pop_front())
     }
 
-    /// Adds the rows of a batch, which are the next ones that are not too large. Rows above the number that the index gives
-    /// for the row group have no numbers of their own, so the last row that has one is lost, and stands for them.
+    /// Adds the rows of a batch, which are the next ones that are not too large. Surplus rows, above the number of rows
+    /// in the index, have no numbers of their own. In their place, the last row that has a number is reported as lost.
     fn add(&mut self, batch: &RecordBatch) -> io::Result<()> {
         let end = self.file.rows_of(self.row_group);
         let mut added = 0;

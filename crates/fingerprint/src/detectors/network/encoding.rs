@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn frequencies_are_read_past_the_positions() {
         let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
-        // Steps between positions that take one byte and two.
+        // Some steps between positions take one byte, others two.
         let sentence = |word: usize| format!("alpha word{word} beta gamma.\n");
         let text: String = (0..30).map(sentence).collect::<String>()
             + &"delta epsilon. ".repeat(150)

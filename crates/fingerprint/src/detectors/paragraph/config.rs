@@ -99,7 +99,7 @@ pub(super) enum HashedTerms {
 pub(super) enum Matching {
     /// Any two paragraphs may match; the closest are paired first.
     OneToOne,
-    /// The i-th paragraph matches the i-th.
+    /// Paragraphs match only in the same position: the first with the first, and so on.
     Strict,
 }
 

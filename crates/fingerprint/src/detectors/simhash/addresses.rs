@@ -95,8 +95,9 @@ pub(super) fn subjects_agree(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> 
     subjects(a, b).is_some_and(|[a, b]| a == b)
 }
 
-/// Returns the hashes of the subjects, as many bits as both addresses have; `None` if one has no subject. A page is
-/// compared with all of its siblings that are near, so few bits let some of them seem to have its subject.
+/// Returns the hashes of the subjects, with the largest number of bits that both addresses have; `None` if one has no
+/// subject. A page is compared with all near pages of its site, so with few bits, some of them would seem to have the
+/// same subject.
 #[inline]
 fn subjects(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> Option<[u32; 2]> {
     let [a, b] = [a, b].map(article_and_subject);

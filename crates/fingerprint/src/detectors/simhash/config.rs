@@ -96,7 +96,7 @@ pub struct NearConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
-    /// All.
+    /// All near pages.
     All,
     /// Only pages whose text is contained in the canonical page's.
     Contained,
@@ -108,9 +108,9 @@ pub enum Duplicates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidates {
-    /// By the sketch.
+    /// By bands of the sketch.
     Bands,
-    /// By the SimHash.
+    /// By blocks of the SimHash.
     Blocks,
 }
 
@@ -118,7 +118,7 @@ pub enum Candidates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confirm {
-    /// By the sketch.
+    /// By comparing the sketches.
     Sketch,
     /// No confirmation.
     None,

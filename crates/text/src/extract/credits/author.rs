@@ -35,8 +35,8 @@ const CUES: [(&str, bool); 22] = [
     ("ライター：", true),
 ];
 
-/// Words of notices about copying a text, and about responsibility for it. An author mentioned in such a notice is not
-/// named there.
+/// Words of notices about copying a text, and about responsibility for it. Such a notice may contain the word "author",
+/// but names none.
 const NOTICE: [&str; 38] = [
     "转载",
     "轉載",
@@ -105,7 +105,7 @@ pub(super) fn add(names: &mut Vec<String>, mut found: String) {
     }
 }
 
-/// Splits a value that may hold several names, at commas, `and` and `、`.
+/// Splits a value that may hold several names, at commas, semicolons, `、` and words like `and`.
 pub(super) fn split(value: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut text = value.replace(['、', ';'], ", ");
@@ -249,8 +249,8 @@ fn is_cue(text: &str, at: usize, cue: &str, place: LinePlace) -> bool {
     }
 }
 
-/// Returns true if the words around a cue, up to the next gap, are those of a notice, such as `未经作者许可`. In
-/// `转载请注明出处 作者 张三` a gap separates the cue from the notice, and a colon does so before a name.
+/// Returns true if the words directly around a cue are those of a notice, such as `未经作者许可`. A gap ends the search, for
+/// example the space in `转载请注明出处 作者 张三`, or the colon between a cue and a name.
 fn is_in_notice(before: &str, after: &str) -> bool {
     let is_gap = |c: &char| !c.is_alphanumeric();
     let before: Vec<char> = before.chars().rev().take(NOTICE_CHARS_MAX).take_while(|c| !is_gap(c)).collect();

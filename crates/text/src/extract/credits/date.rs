@@ -39,7 +39,8 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Names of months in German, French, Spanish, Portuguese, Italian, Dutch and Russian, as far as English has others.
+/// Names of months in German, French, Spanish, Portuguese, Italian, Dutch and Russian, as far as they differ from
+/// English.
 const MONTHS_ELSEWHERE: [&[&str]; 12] = [
     &[
         "januar",

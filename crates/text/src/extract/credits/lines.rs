@@ -103,7 +103,7 @@ impl Range {
         (self.begin, self.end)
     }
 
-    /// Returns true if a block is within the text.
+    /// Returns true if a block is within the text or one of the first blocks after it.
     pub(super) fn is_within(&self, block: usize) -> bool {
         (self.begin..=self.end + FIRST).contains(&block)
     }

@@ -154,7 +154,7 @@ impl Markup<'_> {
             .any(|word| words.ends_with(word))
     }
 
-    /// Returns true if the block, or one of the two short ones before it, says that something was published.
+    /// Returns true if a short block, this one or one of the two before it, says that something was published.
     fn is_announced(&self, at: usize) -> bool {
         let blocks = &self.tree.blocks[at.saturating_sub(2)..=at];
         let short = blocks.iter().filter(|block| block.counts.bytes <= LINE_BYTES_MAX);
@@ -234,7 +234,7 @@ impl Markup<'_> {
         };
         let of_linked = || of_values(&mut linked.authors.iter().cloned());
         let of_metas = || {
-            // Several marks with one name are several authors; marks with other names repeat them.
+            // Several `<meta>` of the same name are several authors; those of other names repeat them.
             let best = self
                 .marks(MarkKind::Author)
                 .into_iter()

@@ -31,7 +31,7 @@ const KIND_LEVELS: usize = 5;
 
 /// Maximum number of blocks before the first chosen one that are searched for declarations and the page's title.
 const DECLARATION_BLOCKS_MAX: usize = 12;
-/// Maximum length in bytes of a block there that is not code.
+/// Maximum length in bytes of a block between the page's title and a declaration.
 const SHORT_BYTES_MAX: u32 = 80;
 /// Maximum number of nodes, from a title's block upwards, that are searched for its `<h1>`.
 const HEADING_LEVELS: usize = 3;

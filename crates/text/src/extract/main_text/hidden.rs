@@ -29,7 +29,7 @@ const SHORT_BLOCKS_MAX: usize = 30;
 /// Maximum number of levels from chosen text up to a node that holds the hidden element as well.
 const LEVELS_MAX: usize = 3;
 
-/// Minimum bytes of prose in an element within the text that belongs to it although its class name suggests a dialog.
+/// Minimum bytes of prose of an element that is part of the text around it although its class name suggests a dialog.
 /// Articles in a `paywall` and panels called `dropdown-content` are longer; what pops up over an article is shorter.
 const NAMED_BYTES_MIN: u32 = 400;
 /// Minimum share of the page's prose in an element that belongs to the text although its class name suggests a dialog,
@@ -124,7 +124,7 @@ fn short_sections(html: &str, tree: &Tree, last: &[u32], chosen: &[u32], all: u6
             (bytes + section.all.bytes, stops + usize::from(section.all.stops.min(1)))
         });
         let is_by_text = || sections.iter().any(|section| is_next_to_text(tree, last, chosen, section));
-        // Each has a line of its own, and most are sentences; lists and labels are neither.
+        // Each section is below a line of its own, and most have sentences. This is not so for lists and labels.
         sections.len() > 1
             && lines == sections.len()
             && stops * 2 > sections.len()

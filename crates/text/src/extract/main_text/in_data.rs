@@ -3,8 +3,8 @@
 //! In: the page, and the ranges of its data ([`Head`](crate::extract::parse::tree::Head)). Out: paragraphs; none unless
 //! the data surely holds the page's text. It does in these places: the article's text in linked data; the posts,
 //! questions and answers of linked data, if it says that the page consists of them; a product's description in linked
-//! data. Text that is not a JSON string is ignored. Cost: linear in the data, since each string is read once and decoded
-//! at most twice. Memory: the length of the data.
+//! data. Text that is not a JSON string is ignored. Cost: linear in the data, since each string is read once and
+//! decoded at most twice. Memory: the length of the data.
 
 use crate::extract::document::{Paragraph, ParagraphKind};
 use crate::extract::main_text::json::{Json, unescaped};
@@ -15,7 +15,7 @@ use crate::extract::parse::tag::{Tag, flag};
 use crate::extract::parse::text::single_spaced;
 use crate::extract::parse::tree::{Tree, declared};
 
-/// Minimum length in bytes of a string in the data that counts as a text.
+/// Minimum length in bytes of a string in the data that is taken for text of the page.
 pub(super) const TEXT_BYTES_MIN: usize = 100;
 
 /// Returns the text in the data of `html`.

@@ -5,8 +5,8 @@
 //! contains the page's description, or it is named like a text and in an object with the page's title. State without
 //! such a string is ignored: pages of one application share messages and terms there, and would all be copies of one
 //! another. Editors keep paragraphs as strings of their own, which are found by their common name. Cost: linear in the
-//! page, times the few levels and titles that are tried. Memory: twice the length of the state, and some 20 MB for strings
-//! and objects at most.
+//! page, times the few levels and titles that are tried. Memory: twice the length of the state, and some 20 MB for
+//! strings and objects at most.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -117,8 +117,8 @@ fn sources(html: &str) -> Vec<Cow<'_, str>> {
     found
 }
 
-/// Returns the longest text that contains enough of `descriptions`: with the other posts if it is a post, or the other
-/// paragraphs if it is one.
+/// Returns the longest text that contains enough of `descriptions`. If the string with the description is a post or a
+/// paragraph, the other posts or paragraphs are part of the text.
 fn by_description(states: &[Json<'_>], descriptions: &[&[u8]]) -> Vec<Paragraph> {
     // The state of many pages repeats the description itself.
     let repeated = descriptions.iter().map(|one| one.len() + MARKUP_BYTES).max().unwrap_or_default();
@@ -200,7 +200,8 @@ impl Json<'_> {
         };
         let parts = self.named(object, name);
         let whole = parts.iter().max_by_key(|part| part.text.len());
-        // A text with markup or several lines is whole; others of its name belong to other stories.
+        // A string with markup or several lines is the whole text; other strings of the same name belong to other
+        // stories.
         let is_whole = |part: &&Value<'_>| {
             (part.text.contains('<') || part.text.contains("\\n")) && part.text.len() >= PROSE_MIN as usize
         };

@@ -11,16 +11,16 @@ pub(super) const PARTS_MAX: usize = 250_000;
 /// A string of JSON, with its escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Value<'a> {
-    /// The last name before it.
+    /// The last name before the string.
     pub(super) name: &'a str,
     pub(super) text: &'a str,
-    /// The innermost object that holds it.
+    /// The index of the innermost object that contains the string.
     pub(super) object: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct Object {
-    /// The object that holds it; its own index for the first, which is the whole source.
+    /// The index of the object around this one. For the first object, which is the whole source, its own index.
     pub(super) parent: usize,
     /// Strings in the object, and in objects within it.
     pub(super) values: Range<usize>,

@@ -14,11 +14,11 @@ pub struct BlockFeatures {
     pub text: String,
     /// The values of [`names`], in that order.
     pub features: Vec<i16>,
-    /// The block ranges of its enclosing nodes, from the inside out.
+    /// The block ranges of the nodes around the block, from the inside out.
     pub ancestor_ranges: Vec<(u32, u32)>,
     /// The block range from the heading above to the next one.
     pub section: (u32, u32),
-    /// Index of its group of blocks with the same structural signature.
+    /// Index of the group of blocks that have the same structural signature as this block.
     pub similar: u32,
 }
 

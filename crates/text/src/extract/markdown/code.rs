@@ -21,8 +21,8 @@ const PREFIXES: [&str; 9] = [
     "src-",
 ];
 
-/// Languages that highlighters name by a class of its own on `code` or `pre` (`hljs rust`,
-/// `code literal-block python`). Words that are often something else there, such as `text`, are not among them.
+/// Languages that highlighters write as a whole class of `code` or `pre` (`hljs rust`, `code literal-block python`).
+/// Words that often mean something else in a class, such as `text`, are not among them.
 const LANGUAGES: [&str; 62] = [
     "bash",
     "bat",

@@ -347,7 +347,8 @@ fn drop_unwritable_looks(units: &mut [Unit], around: Around) {
         let is_label = |pair: &[Unit]| [pair[0].what, pair[1].what] == [']', ':'].map(What::Char);
         let is_plain = match look.style {
             Style::Strong => around == Around::Heading,
-            // A cell ends at a bar after a backslash, and the label of a definition at a bracket before a colon.
+            // Even in code, a bar after a backslash ends a cell, and a bracket before a colon ends the label of a
+            // definition.
             Style::Code if around == Around::TableCell && has('|') && has('\\') => true,
             Style::Code => look.link != 0 && units[at..end].windows(2).any(is_label),
             _ => false,
@@ -359,7 +360,7 @@ fn drop_unwritable_looks(units: &mut [Unit], around: Around) {
     }
 }
 
-/// Returns the index after the units from `at` on for which `is_it` holds.
+/// Returns the index of the first unit from `at` on for which `is_it` returns false.
 fn end_of(units: &[Unit], at: usize, is_it: impl Fn(&Unit) -> bool) -> usize {
     at + units[at..].iter().take_while(|unit| is_it(unit)).count()
 }
@@ -406,7 +407,7 @@ fn fit(units: &mut [Unit], mut from: usize, mut to: usize) {
 enum Side {
     /// White space, or an end of the text.
     Blank,
-    /// A punctuation mark for every parser.
+    /// A character that every parser takes for a punctuation mark.
     Mark,
     /// Emphasis, which may turn out to be plain text.
     Emphasis,

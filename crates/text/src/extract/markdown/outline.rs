@@ -71,7 +71,7 @@ enum ContainerKind {
 #[derive(Debug, Clone, Copy, Default)]
 struct Item {
     number: Option<u32>,
-    /// True if it is a task that is done, false if it is another task.
+    /// True for a task that is done, false for any other task, `None` for an item that is not a task.
     task: Option<bool>,
 }
 
@@ -99,7 +99,8 @@ struct Context {
     heading: Option<u8>,
     /// The innermost preformatted node, or the table whose rows are the lines of a program.
     preformatted: u32,
-    /// The number of lines up to this one in a table whose rows are the lines of a program. 0 for other nodes.
+    /// In a table whose rows are the lines of a program, the number of the line, from 1, counted over all such tables
+    /// of the page. 0 for other nodes.
     line: u32,
     /// The innermost table.
     table: u32,

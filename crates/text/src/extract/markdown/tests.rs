@@ -171,7 +171,7 @@ fn lists_quotations_and_code() {
         ("<pre class=astro-code data-language=TS><code>let a\n</code></pre>", "```ts\nlet a\n```"),
         ("<div class=highlight><pre data-lang='c++'>a\n</pre></div>", "```c++\na\n```"),
         ("<pre data-language='a `b'>a\n</pre>", "```\na\n```"),
-        // The language was lost where a class or `lang` is its bare name, as of highlight.js and docutils.
+        // A language was lost if its name in a class or in `lang` had no prefix, as highlight.js and docutils write it.
         ("<pre><code class='hljs rust'>a\n</code></pre>", "```rust\na\n```"),
         ("<pre class='code literal-block python'>a\n</pre>", "```python\na\n```"),
         ("<pre class='code' lang=ruby><code>a\n</code></pre>", "```ruby\na\n```"),

@@ -42,7 +42,7 @@ pub(in crate::extract) enum MarkKind {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Mark {
     pub(in crate::extract) kind: MarkKind,
-    /// The rank among others of its kind; the lowest wins.
+    /// The rank among the marks of the same kind; the lowest wins.
     pub(in crate::extract) rank: u8,
     /// The value of an attribute, as a range of the page; may be empty.
     pub(in crate::extract) value: Segment,

@@ -45,7 +45,7 @@ const HIDDEN_PROSE_MIN: u32 = 80;
 
 /// Minimum bytes of text in a hidden element that may be a short section among others, such as an answer.
 const HIDDEN_SHORT_MIN: u32 = 10;
-/// Number of hidden elements kept for a page from which no more short sections are kept.
+/// Number of hidden elements kept for a page above which further short sections are not kept.
 const HIDDEN_SHORT_COUNT_MAX: usize = 2_000;
 
 /// Maximum number of levels from a button up to the heading that it begins.

@@ -5,9 +5,9 @@ use std::ops::Range;
 /// A range of the source. [`Segment::LINE_BREAK`] represents `<br>` within preformatted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) struct Segment {
-    /// Byte offset of its start.
+    /// Byte offset of the start of the range.
     pub(in crate::extract) start: u32,
-    /// Byte offset after its end.
+    /// Byte offset after the end of the range.
     pub(in crate::extract) end: u32,
 }
 

@@ -17,7 +17,7 @@ use crate::extract::parse::{Builder, index};
 /// Number of bytes after the start of a formula in which its TeX source is searched for.
 const FORMULA_BYTES_MAX: usize = 16 * 1024;
 
-/// Attributes in which scripts that load images late find their address.
+/// Attributes with the address of an image that a script loads late.
 const LATE_SOURCES: [&str; 4] = ["data-src", "data-original", "data-lazy-src", "data-actualsrc"];
 
 /// Class names of the numbers of lines within programs.
@@ -91,7 +91,7 @@ pub(in crate::extract) struct Image {
     pub(in crate::extract) source: Segment,
     /// `alt` of the image, or the TeX source of the formula.
     pub(in crate::extract) text: Segment,
-    /// True if it is a formula.
+    /// True for a formula, false for any other image.
     pub(in crate::extract) is_formula: bool,
 }
 
@@ -111,9 +111,9 @@ pub(in crate::extract) enum Property {
     Class(Segment),
     /// The programming language of a preformatted block.
     Language(Segment),
-    /// A table that is layout by its `role`.
+    /// The `role` of a table says that it is layout.
     Presentation,
-    /// The first paragraph of an item, or the item, of a task list. It is true if the task is done.
+    /// An item of a task list, or the first paragraph of such an item. True if the task is done.
     Task(bool),
     /// A table cell that is a line of a program.
     ProgramLine,

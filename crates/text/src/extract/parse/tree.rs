@@ -36,23 +36,23 @@ pub(in crate::extract) struct Tree {
 pub(in crate::extract) struct Hidden {
     /// Name of the element.
     pub(in crate::extract) tag: Tag,
-    /// True if its element name or role is a dialog.
+    /// True if the element's name or role is a dialog.
     pub(in crate::extract) is_dialog: bool,
     /// Structural signature: a hash of tag and names, equal for similar elements.
     pub(in crate::extract) signature: u32,
-    /// Byte offset of its start tag, which identifies it.
+    /// Byte offset of the start tag, which identifies the element.
     pub(in crate::extract) at: u32,
-    /// Byte offset after its last run of text.
+    /// Byte offset after the element's last run of text.
     pub(in crate::extract) end: u32,
-    /// The node that it is in.
+    /// The node that contains the element.
     pub(in crate::extract) parent: u32,
-    /// The block after it, or that it is in.
+    /// The block that contains the element, or the next one.
     pub(in crate::extract) block: u32,
     /// The hints of the element's own names.
     pub(in crate::extract) hints: Hints,
-    /// Counts of its runs of text that are not links and are as long as a sentence.
+    /// Counts of the element's runs of text that are not links and are as long as a sentence.
     pub(in crate::extract) counts: Counts,
-    /// Counts of all runs that are not links.
+    /// Counts of all runs of the element that are not links.
     pub(in crate::extract) all: Counts,
     /// Hash of the first run in `counts`, for finding a part that the page shows elsewhere.
     pub(in crate::extract) first_run: u64,
@@ -63,7 +63,7 @@ pub(in crate::extract) struct Hidden {
 pub(in crate::extract) struct Node {
     /// Name of the element.
     pub(in crate::extract) tag: Tag,
-    /// True if its element name or role is a dialog.
+    /// True if the element's name or role is a dialog.
     pub(in crate::extract) is_dialog: bool,
     /// Index of the parent; for the first node, its own index.
     pub(in crate::extract) parent: u32,
@@ -88,7 +88,7 @@ pub(in crate::extract) struct Block {
     pub(in crate::extract) first_segment: u32,
     /// The segment after the last one of the block.
     pub(in crate::extract) end_segment: u32,
-    /// Counts of its text.
+    /// Counts of the block's text.
     pub(in crate::extract) counts: Counts,
     /// Bytes of text within links.
     pub(in crate::extract) link_bytes: u32,

@@ -93,7 +93,7 @@ impl Mapping {
         }
     }
 
-    /// Applies the filter to a page that was read in another way.
+    /// Applies the filter to a page that was not read by [`Self::read`].
     #[must_use]
     pub fn filtered(&self, page: Page) -> MessageOutcome {
         match self.filter.skip_page(page.status.map(i64::from), page.hints.content_type.as_deref()) {

@@ -21,8 +21,8 @@ pub(super) fn alternatives(value: &RawValue) -> Vec<&RawValue> {
     elements.into_iter().filter(|value| value.get() != "null").take(ELEMENTS_MAX).collect()
 }
 
-/// Returns the first text that is not empty, or an empty text if there is only that. Returns `None` if the
-/// value is not a text.
+/// Returns the first text that is not empty, or an empty text if all are empty. Returns `None` if the value is not a
+/// text.
 pub(super) fn text(value: &RawValue, surrogates: &mut u32) -> Option<String> {
     let mut texts =
         alternatives(value).into_iter().map(|value| serde_json::from_str::<Text>(value.get()).ok());

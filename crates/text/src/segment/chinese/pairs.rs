@@ -52,7 +52,7 @@ impl Pairs {
         Self { firsts: 0, seconds: 0, blocks: [u32::MAX].into(), before: [0].into(), entries: Vec::new() }
     }
 
-    /// Covers the most frequent characters of `trie`.
+    /// Creates a cover of the most frequent characters of `trie`.
     pub(super) fn new(trie: &Trie) -> Self {
         let row = SECONDS / BLOCK + 1;
         let mut new = Self {

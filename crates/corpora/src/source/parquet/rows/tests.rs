@@ -121,10 +121,12 @@ fn patch(path: &Path, from: &[u8], to: &[u8]) {
     std::fs::write(path, bytes).expect("written");
 }
 
-/// The rows of a row group above its number in the index had the numbers of the next row group, so two pages had one place.
+/// If a row group had more rows than the index said, the surplus rows got the numbers of rows in the next row group, so
+/// two pages had the same place.
 #[test]
 fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
-    // Number of rows in the pages, and number in the index, which is written as twice the number in seven bits a byte.
+    // Number of rows in the pages, and number that the index claims, each with its encoding: twice the number, in seven
+    // bits per byte.
     for (count, written, claimed, patched) in
         [(100, [0xc8, 1], 96, [0xc0, 1]), (2048, [0x80, 0x20], 1024, [0x80, 0x10])]
     {
@@ -132,8 +134,8 @@ fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
         let rows = batch([("text", strings(&vec!["x"; count + 90]))]);
         let properties = properties().set_max_row_group_row_count(Some(count)).build();
         let path = write(folder.path(), &[rows], properties);
-        // The field after a row group's number of rows (0x26) is its offset in the file. This distinguishes the number
-        // from others.
+        // The number of rows of a row group is followed by the field with its offset in the file (0x26). This
+        // distinguishes the number from others.
         let [from, to] = [written, patched].map(|number| [&[0x16][..], &number, &[0x26]].concat());
         patch(&path, &from, &to);
         let mut reader = open(&path);

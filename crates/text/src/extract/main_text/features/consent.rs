@@ -30,8 +30,8 @@ const FIRST_BLOCKS: usize = 5;
 /// Maximum bytes of a banner per byte of prose outside of it.
 const BANNER_PARTS_MAX: u64 = 8;
 
-/// Minimum number of similar elements with other names next to an element named after consent that make it a section of
-/// a text.
+/// Minimum number of similar elements with other names next to an element named after consent. With as many, the
+/// element is a section of a text.
 const SECTIONS_MIN: usize = 2;
 
 /// Names of parts whose prose is not the page's text.
@@ -78,7 +78,7 @@ mod place {
 struct Candidate {
     node: u32,
     is_dialog: bool,
-    /// True if it is in the page's content, or contains it.
+    /// True if the element is in the page's content, or contains it.
     is_content: bool,
 }
 
@@ -138,7 +138,7 @@ impl Consent {
             let bytes: u64 = blocks.iter().map(|block| u64::from(block.counts.bytes)).sum();
             let speaks = || blocks.iter().take(FIRST_BLOCKS).any(|block| speaks(source(tree, block, html)));
             let is_out = match candidate.is_dialog {
-                // Its text may be the page's only text, such as a picture with its story.
+                // The text of a dialog may be the only text of the page, such as a picture with its story.
                 true => outside_dialogs > 0 && (outside_dialogs * 2 >= bytes || speaks()),
                 false => {
                     named <= BANNERS_MAX
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// The name of the article counted for all of it, so the banner within it was kept.
+    /// The name of an article counted for everything in the article, so a banner within it was kept.
     #[test]
     fn a_banner_within_a_text_named_after_consent_is_left_out() {
         let article = SENTENCES.map(|text| format!("<p>{text}</p>")).concat();
@@ -302,7 +302,7 @@ mod tests {
         assert!(text.contains("Lawyers") && !text.contains("advertising"), "{text}");
     }
 
-    /// A part of an article with such a name is a banner only if it mentions consent.
+    /// A part of an article that is named after consent is a banner only if it mentions consent.
     #[test]
     fn a_part_of_an_article_is_kept_whatever_its_name() {
         let article = [0, 1, 2].map(|at| format!("<p>{}</p>", SENTENCES[at])).concat();

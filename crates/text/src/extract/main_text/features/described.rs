@@ -10,7 +10,7 @@ use crate::extract::parse::entities::{Reference, reference};
 /// Length in bytes of the windows in which letters are compared: five Chinese characters, or three English words.
 const WINDOW: usize = 15;
 
-/// Number of bits in a set of windows. With the longest text that is read, one in 16 is set.
+/// Number of bits in a set of windows. The longest text that is read sets one bit in 16.
 const BITS: usize = 1 << 17;
 
 /// Maximum bytes of letters that are read of a description or of an article's text in linked data.
@@ -64,8 +64,9 @@ pub(in crate::extract) struct Described {
     pub(in crate::extract) description: Windows,
     pub(in crate::extract) body: Windows,
     letters: Vec<u8>,
-    /// For each block, in thousandths: its windows that are in the description, the description's windows that are in
-    /// the block, and its windows that are in the body.
+    /// For each block, in thousandths: the share of the block's windows that are in the description, of the
+    /// description's windows that are in the block, and of the block's windows that are in the article's text in linked
+    /// data.
     pub(in crate::extract) shares: Vec<[i16; 3]>,
     /// The block that holds most of the description, if it holds more than [`ANCHOR_SHARE_MIN`].
     pub(in crate::extract) anchor: Option<usize>,
@@ -73,7 +74,7 @@ pub(in crate::extract) struct Described {
     pub(in crate::extract) anchor_share: i16,
 }
 
-/// Share of the description, in thousandths, above which a block counts as its place.
+/// Share of the description, in thousandths, above which a block counts as the place of the description.
 const ANCHOR_SHARE_MIN: i16 = 250;
 
 impl Described {

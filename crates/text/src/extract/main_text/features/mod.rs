@@ -132,7 +132,7 @@ impl Features {
         self.columns.features(block)
     }
 
-    /// Returns the bytes of text in blocks that count as text.
+    /// Returns the number of bytes in blocks that count as prose.
     pub(in crate::extract) fn prose(&self, tree: &Tree) -> u32 {
         self.sums.get(tree.blocks.len()).map_or(0, |sums| sums.text)
     }

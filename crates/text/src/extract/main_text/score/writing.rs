@@ -1,10 +1,10 @@
 //! Detects the writing of a page, as far as weights depend on it: Chinese, Japanese and Korean, or alphabets.
 //!
 //! In: the tree and the source of a page. Out: its [`Writing`]. A Chinese character, a kana or a Korean syllable
-//! carries about as much information as three letters, so it counts three. One hundredth of all is enough: pages in
-//! Chinese may be mostly code (of 2,552 help pages, 97 have less than a thirtieth), while pages in alphabets have at
-//! most the names of such languages in a menu (one in a hundred English pages has as much). Character references count
-//! as the letters they are written with. Cost: about 0.1 ns per byte of text.
+//! carries about as much information as three letters, so it counts as three. If they are one hundredth of the page's
+//! text, it is East Asian: such a page may be mostly code (of 2,552 help pages, 97 have less than a thirtieth), while
+//! pages in alphabets have at most the names of such languages in a menu (one in a hundred English pages has as much).
+//! Character references count as the letters they are written with. Cost: about 0.1 ns per byte of text.
 
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tree::Tree;

@@ -107,7 +107,7 @@ fn name(reading: &Reading) -> &str {
 mod tests {
     use super::*;
 
-    /// Returns the article of a page of some text with this title and markup.
+    /// Returns the name of the paged article that a page with this address, title and markup belongs to.
     fn article_of(url: &str, title: &str, markup: &str) -> Option<String> {
         let html = format!("<title>{title}</title><p>text</p>{markup}");
         let document = Document { title: Some(title.into()), ..Document::default() };

@@ -430,7 +430,7 @@ fn divide(lower: &str, sentences: &mut Vec<(usize, usize)>) {
     sentences.push((from, lower.len()));
 }
 
-/// Returns the bytes of its sentence that a phrase accounts for.
+/// Returns how many bytes of the sentence around a phrase the phrase accounts for.
 fn credit(one: &Found) -> u32 {
     match one.strength {
         Strength::Strong => 30 + 2 * u32::try_from(one.end - one.start).unwrap_or(0),

@@ -107,7 +107,7 @@ pub(super) fn of_label(said: Meanings) -> Meanings {
     if said & CHOICE == 0 { said } else { said | ADDRESS }
 }
 
-/// Returns true if a sentence with the meanings `said` has none of those of a page that is such a wall.
+/// Returns true if a sentence with the meanings `said` has none of the meanings that make a page such a wall.
 pub(super) fn is_other(said: Meanings, wall: Wall) -> bool {
     let meant =
         PAGES.iter().filter(|page| page.0 == wall).fold(LANDS | REQUESTS, |meant, page| meant | page.1);
@@ -142,9 +142,9 @@ pub(super) struct Sentence {
     pub(super) wall: Wall,
     /// True if the sentence has all meanings of the wall; otherwise it has two of them.
     pub(super) is_whole: bool,
-    /// Byte offset of its start.
+    /// Byte offset of the start of the sentence.
     pub(super) start: usize,
-    /// Byte offset of its end.
+    /// Byte offset after the end of the sentence.
     pub(super) end: usize,
 }
 

@@ -16,7 +16,7 @@ use crate::extract::document::Wall;
 pub(super) enum Strength {
     /// Occurs in walls, but in other texts as well.
     Weak,
-    /// Evidence if it is all of a title or block.
+    /// Evidence if the phrase is all of a title or block.
     Alone,
     /// Occurs in walls, and elsewhere only in quotations.
     Strong,
@@ -31,9 +31,9 @@ pub(super) struct Found {
     pub(super) strength: Strength,
     /// The index of the phrase.
     pub(super) phrase: usize,
-    /// Byte offset of its start.
+    /// Byte offset of the start of the phrase.
     pub(super) start: usize,
-    /// Byte offset after its end.
+    /// Byte offset after the end of the phrase.
     pub(super) end: usize,
 }
 

@@ -55,7 +55,7 @@ const SHELLS: [&[u8]; 16] = [
 
 /// Maximum number of `<noscript>` elements that are read.
 const NOSCRIPTS_MAX: usize = 8;
-/// Maximum number of characters that are read of each.
+/// Maximum number of characters that are read of each `<noscript>` element.
 const NOSCRIPT_CHARS_MAX: usize = 1_000;
 
 /// Maximum number of buttons that are read.
