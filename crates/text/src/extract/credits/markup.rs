@@ -72,6 +72,9 @@ impl Markup<'_> {
         let marks: Vec<(usize, &Mark)> =
             self.marks(kind).into_iter().map(|mark| (block_of(mark), mark)).collect();
         let range = self.range;
+        let of_page =
+            |(block, _): &(usize, &Mark)| kind != Kind::AuthorElement || !self.is_in_comments(*block);
+        let marks: Vec<(usize, &Mark)> = marks.into_iter().filter(of_page).collect();
         let top: Vec<&Mark> = marks
             .iter()
             .filter(|(block, _)| range.is_some_and(|range| range.is_top(*block)))
@@ -84,6 +87,17 @@ impl Markup<'_> {
         top.into_iter().chain(within.map(|(_, mark)| mark)).take(ELEMENTS_MAX)
     }
 
+    /// Returns true if a block is in comments that do not hold the page's text, as the posts of a thread do.
+    fn is_in_comments(&self, at: usize) -> bool {
+        let Some(((begin, _), block)) = self.range.map(|range| range.text()).zip(self.tree.blocks.get(at))
+        else {
+            return false;
+        };
+        let around = self.tree.ancestors(block.node).map(|node| &self.tree.nodes[node as usize]);
+        let holds_text = |node: &&Node| (node.first_block as usize..node.end_block as usize).contains(&begin);
+        around.take_while(|node| !holds_text(node)).any(|node| node.hints & hints::COMMENT != 0)
+    }
+
     /// Returns the place of a marked element if its date is that of the page's text, and not of an event in the text, a
     /// related story, a comment or the page's footer. The element must be around the title, within the text or shortly
     /// after it; elsewhere, it must be announced as the time of publication. No part of the page that holds the element
@@ -94,7 +108,8 @@ impl Markup<'_> {
         let blocks = &self.tree.blocks;
         let at = blocks.partition_point(|block| block.end_segment <= mark.segment);
         let is_near = range.is_top(at) || range.is_within(at);
-        let block = blocks.get(at).filter(|_| is_near || self.is_announced(at))?;
+        let is_announced = self.is_announced(at, mark);
+        let block = blocks.get(at).filter(|_| is_near || is_announced)?;
         let begins = self.tree.segments.get(block.first_segment as usize)?.start;
         if block.counts.bytes > LINE_BYTES_MAX && begins < mark.value.start {
             return None;
@@ -117,7 +132,7 @@ impl Markup<'_> {
         };
         // Below the text, an element with a link or after another heading belongs to other stories or to comments, and
         // a date in the footer is not that of the text, unless its line says when something was published.
-        let is_below = at > end && !self.is_announced(at);
+        let is_below = at > end && !is_announced;
         let is_heading = |block: &Block| self.tree.nodes[block.node as usize].tag.heading_level() != 0;
         if is_below && blocks[end + 1..=at].iter().any(is_heading) {
             return None;
@@ -139,23 +154,33 @@ impl Markup<'_> {
 
     /// Returns true if the words directly before an element of a block say that its date is that of an update.
     fn is_of_update(&self, mark: &Mark) -> bool {
-        if mark.kind != MarkKind::PublishedElement {
-            return false;
-        }
-        let at = self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
-        let Some(block) = self.tree.blocks.get(at) else { return false };
-        let before = self.tree.segments.get(block.first_segment as usize..mark.segment as usize);
-        let Some(segment) = before.and_then(<[Segment]>::last) else { return false };
-        let text = self.html.get(segment.range()).unwrap_or_default();
-        let words = text.trim().trim_end_matches([':', '：']).trim_end().to_lowercase();
-        let words = words.strip_suffix(" on").unwrap_or(&words);
-        ["updated", "update", "modified", "edited", "aktualisiert", "mis à jour", "更新", "修改"]
-            .iter()
-            .any(|word| words.ends_with(word))
+        let words = self.words_before(mark);
+        mark.kind == MarkKind::PublishedElement
+            && ["updated", "update", "modified", "edited", "aktualisiert", "mis à jour", "更新", "修改"]
+                .iter()
+                .any(|word| words.ends_with(word))
     }
 
-    /// Returns true if a short block, this one or one of the two before it, says that something was published.
-    fn is_announced(&self, at: usize) -> bool {
+    /// Returns the words directly before an element of a block, in lower case, without a colon or `on` at their end.
+    fn words_before(&self, mark: &Mark) -> String {
+        let at = self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
+        let segments =
+            self.tree.blocks.get(at).map(|block| block.first_segment as usize..mark.segment as usize);
+        let before =
+            segments.and_then(|segments| self.tree.segments.get(segments)).and_then(<[Segment]>::last);
+        let text = before.and_then(|segment| self.html.get(segment.range())).unwrap_or_default();
+        let words = text.trim().trim_end_matches([':', '：']).trim_end().to_lowercase();
+        words.strip_suffix(" on").map(str::to_owned).unwrap_or(words)
+    }
+
+    /// Returns true if the words directly before an element, its block or one of the two short ones before it say that
+    /// something was published.
+    fn is_announced(&self, at: usize, mark: &Mark) -> bool {
+        let words = self.words_before(mark);
+        if ["published", "posted", "发布于", "發佈於", "发表于"].iter().any(|cue| words.ends_with(cue))
+        {
+            return true;
+        }
         let blocks = &self.tree.blocks[at.saturating_sub(2)..=at];
         let short = blocks.iter().filter(|block| block.counts.bytes <= LINE_BYTES_MAX);
         short.map(|block| text::of_block(self.html, self.tree, block, false).to_lowercase()).any(|text| {
@@ -258,7 +283,7 @@ impl Markup<'_> {
         let byline = || author::byline(lines, language);
         let found: [&dyn Fn() -> Vec<String>; 6] = match is_chinese {
             true => [&of_lines, &of_linked, &of_elements, &of_metas, &byline, &of_organisations],
-            false => [&of_linked, &of_metas, &byline, &of_elements, &of_lines, &of_organisations],
+            false => [&of_linked, &byline, &of_metas, &of_elements, &of_lines, &of_organisations],
         };
         // The site itself is named as the author if nobody else is.
         let title = self.tree.head.title.and_then(|title| self.value(title)).unwrap_or_default();

@@ -255,6 +255,41 @@ mod tests {
         }
     }
 
+    /// Content management systems write the date into the footer of the article, after its author.
+    #[test]
+    fn a_date_below_the_text_counts_after_its_words() {
+        let footer = "<footer><span class=vcard>Author <a href=/lena>Lena Orth</a></span><span>Posted on <a href=/ferry>\
+                      <time datetime=2019-02-03>3 Feb 2019</time></a></span> <a href=/tag>ferries</a></footer>";
+        for (footer, expected) in
+            [(footer.to_owned(), Some("2019-02-03")), (footer.replace("Posted on", "Opened"), None)]
+        {
+            let page = format!(
+                "<title>Ferry</title><article><h1>Ferry</h1>{TEXT}<h2>Lena Orth</h2>{footer}</article>"
+            );
+            let found = credits_of(&page).published_at.map(|date| date.to_string());
+            assert_eq!(found.as_deref(), expected, "{footer}");
+        }
+    }
+
+    /// A theme that names no author had those of its first comment.
+    #[test]
+    fn a_reader_who_comments_is_not_the_author() {
+        let comments = "<div id=comments><h3>2 Comments</h3><ol class=comment-list><li class=comment><div \
+                        class='comment-author vcard'><b class=fn>Mr. Brown</b> says:</div><p>Good riddance.</p><li \
+                        class=comment><div class='comment-author vcard'><b class=fn>Ann</b> says:</div><p>Oh no.</ol></div>";
+        let page = format!("<title>Ferry</title><article><h1>Ferry</h1>{TEXT}</article>{comments}");
+        assert_eq!(credits_of(&page).authors, [""; 0]);
+    }
+
+    /// Sites of several authors name their owner in the metadata of every page.
+    #[test]
+    fn a_byline_counts_more_than_the_sites_metadata() {
+        let page = format!(
+            "<title>Ferry</title><meta name=author content='Harbour Editor'><h1>Ferry</h1><p>By Lena Orth</p>{TEXT}"
+        );
+        assert_eq!(credits_of(&page).authors, ["Lena Orth"]);
+    }
+
     /// An author after an opening bracket kept it.
     #[test]
     fn authors_lose_brackets_without_counterpart() {

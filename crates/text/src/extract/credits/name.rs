@@ -157,6 +157,38 @@ pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
     (!field.is_empty()).then_some((field, end))
 }
 
+/// Words around an author's name in links to all of the author's texts, as content management systems write them in the
+/// site's language; in lower case.
+const LINKS_TO_TEXTS: [(&str, &str); 24] = [
+    ("view all posts by ", ""),
+    ("view all articles by ", ""),
+    ("see all posts by ", ""),
+    ("see all articles by ", ""),
+    ("all posts by ", ""),
+    ("more posts by ", ""),
+    ("more articles by ", ""),
+    ("posts by ", ""),
+    ("alle beiträge von ", " anzeigen"),
+    ("alle beiträge von ", ""),
+    ("zeige alle beiträge von ", ""),
+    ("voir tous les articles de ", ""),
+    ("afficher tous les articles de ", ""),
+    ("ver todas las entradas de ", ""),
+    ("ver todos os posts de ", ""),
+    ("vedi tutti gli articoli di ", ""),
+    ("visualizza tutti gli articoli di ", ""),
+    ("bekijk alle berichten van ", ""),
+    ("alle berichten van ", " weergeven"),
+    ("посмотреть все записи автора ", ""),
+    ("смотреть все записи автора ", ""),
+    ("查看所有由", "发布的文章"),
+    ("查看", "的所有文章"),
+    ("", "の投稿をすべて表示"),
+];
+
+/// Verbs and adverbs that begin the label of a link: `View more posts`.
+const LABELS: [&str; 5] = ["view", "see", "read", "more", "all"];
+
 /// Returns a publisher's name without brackets, quotation marks and the place of its office.
 pub(super) fn publisher(raw: &str) -> Option<String> {
     let mut name = raw.trim().trim_matches(is_frame);
@@ -298,9 +330,10 @@ pub(super) fn is_chinese_person(name: &str) -> bool {
 
 /// Returns an author's name without `By`, roles and brackets.
 pub(super) fn author(raw: &str) -> Option<String> {
-    let mut name = raw.trim().trim_matches(|c: char| is_frame(c) && c != '.');
+    let mut name = without_link(raw.trim().trim_matches(|c: char| is_frame(c) && c != '.'));
     for prefix in [
         "written by ",
+        "published by ",
         "posted by ",
         "by: ",
         "by ",
@@ -331,7 +364,31 @@ pub(super) fn author(raw: &str) -> Option<String> {
         && !name.contains(['@', '{', '<', '=', '?', '。', '，', '：', ':', '!'])
         && !name.contains("://")
         && !name.contains("www.");
-    (fits && !is_none).then(|| name.to_owned())
+    (fits && !is_none && !is_label(name)).then(|| name.to_owned())
+}
+
+/// Returns the name in the text of a link to all texts of an author.
+fn without_link(text: &str) -> &str {
+    let found = LINKS_TO_TEXTS.iter().find_map(|(begin, end)| {
+        let rest = after_any_case(text, begin)?;
+        let at = rest.len().checked_sub(end.len()).filter(|at| rest.is_char_boundary(*at))?;
+        (rest[at..].to_lowercase() == *end).then(|| rest[..at].trim())
+    });
+    found.filter(|name| !name.is_empty()).unwrap_or(text)
+}
+
+/// Returns `text` after `prefix`, which is in lower case.
+fn after_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let rest = text.get(prefix.len()..)?;
+    (text[..prefix.len()].to_lowercase() == prefix).then_some(rest)
+}
+
+/// Returns true for the label of a link: a verb or adverb, and a word without a capital.
+fn is_label(name: &str) -> bool {
+    let mut words = name.split_whitespace();
+    let is_known = |word: &str| LABELS.iter().any(|label| word.eq_ignore_ascii_case(label));
+    words.next().is_some_and(is_known)
+        && words.next().is_some_and(|word| word.starts_with(char::is_lowercase))
 }
 
 #[cfg(test)]
@@ -363,6 +420,16 @@ mod tests {
             ("By Jane Doe", Some("Jane Doe")),
             ("Jane Doe | The Times", Some("Jane Doe")),
             ("  J. R. R. Tolkien ", Some("J. R. R. Tolkien")),
+            ("Published by Jane Doe", Some("Jane Doe")),
+            ("View all posts by Jane Doe", Some("Jane Doe")),
+            ("Alle Beiträge von Jane Doe anzeigen", Some("Jane Doe")),
+            ("Voir tous les articles de Jeanne Doux", Some("Jeanne Doux")),
+            ("Посмотреть все записи автора Анна Орлова", Some("Анна Орлова")),
+            ("查看王海燕的所有文章", Some("王海燕")),
+            ("田中 健一の投稿をすべて表示", Some("田中 健一")),
+            ("View more posts", None),
+            ("Read more", None),
+            ("Thomas More", Some("Thomas More")),
             ("admin", None),
             ("name, email@gmail.com", None),
             ("104363", None),
