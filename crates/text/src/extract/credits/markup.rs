@@ -73,7 +73,7 @@ impl Markup<'_> {
             self.marks(kind).into_iter().map(|mark| (block_of(mark), mark)).collect();
         let range = self.range;
         let of_page =
-            |(block, _): &(usize, &Mark)| kind != Kind::AuthorElement || !self.is_in_comments(*block);
+            |(block, _): &(usize, &Mark)| kind != MarkKind::AuthorElement || !self.is_in_comments(*block);
         let marks: Vec<(usize, &Mark)> = marks.into_iter().filter(of_page).collect();
         let top: Vec<&Mark> = marks
             .iter()

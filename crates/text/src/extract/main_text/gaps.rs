@@ -10,7 +10,7 @@ use crate::extract::main_text::features::{Features, is_heading};
 use crate::extract::main_text::select::PROBABILITY_MIN;
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Block, Tree, block_flag};
+use crate::extract::parse::tree::{Block, Node, Tree, block_flag};
 
 /// Minimum share of the text around a gap that must be chosen, in thousandths. On labelled pages that were not learned
 /// from, all values from 700 give the same result; below 700, layout tables are taken for text.
@@ -157,6 +157,14 @@ impl Gaps<'_> {
         Some((to.1 - from.1) * 1000 / (to.0 - from.0).max(1))
     }
 
+    /// Returns true if a table begins after the text does and holds less than half of the chosen text, unlike a table
+    /// for the page's layout. Some of its rows may be chosen.
+    fn is_minor(&self, table: &Node) -> bool {
+        let kept = |from: u32, to: usize| self.sums[to].1 - self.sums[from as usize].1;
+        table.first_block > self.chosen[0]
+            && 2 * kept(table.first_block, table.end_block as usize) < kept(0, self.tree.blocks.len())
+    }
+
     /// Returns the kind of a block in the gap after the block `before`; `None` if it is of a kind that fills no gaps.
     fn kind(&self, block: &Block, before: usize) -> Option<GapFiller> {
         if block.features & block_flag::PREFORMATTED != 0 {
@@ -175,7 +183,8 @@ impl Gaps<'_> {
                 Tag::Td | Tag::Th => {
                     let mut tables = above().take(LEVELS_MAX).filter(|node| node.tag == Tag::Table);
                     // A table that begins before the gap, or is within another one, may be the page's layout.
-                    let is_within = tables.next().is_some_and(|table| table.first_block as usize > before);
+                    let begins = |table: &Node| table.first_block as usize > before || self.is_minor(table);
+                    let is_within = tables.next().is_some_and(begins);
                     return (is_within && tables.next().is_none() && !is_item).then_some(GapFiller::Other);
                 }
                 Tag::Li => is_item = true,
@@ -197,6 +206,9 @@ enum GapFiller {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::extract::main_text::features::Names;
+    use crate::extract::parse::{Builder, Show, Stack, scan};
     use crate::extract::{ExtractConfig, extract};
 
     const GAUGE: [&str; 4] = [
@@ -233,6 +245,32 @@ mod tests {
         let text = text_of(&format!("<section>{first}{second}{third}{last}{table}{first}</section>"));
         for word in ["Ship", "Length", "Wobble", "Marta K", "120 m", "1 mm"] {
             assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+
+    /// Of a table whose first row was chosen the other rows stayed out, because a table that begins before a gap may be
+    /// the page's layout.
+    #[test]
+    fn the_other_rows_of_a_table_belong_to_the_text_unless_it_holds_most_of_it() {
+        let [first, second, third, last] = paragraphs();
+        let rows = "<tr><td>Ship<td>Length<tr><td>Nordlys<td>120 m<tr><td>Pilot<td>17 m";
+        for (body, is_filled) in [
+            (format!("{first}{second}{third}<table>{rows}</table>{last}"), true),
+            (format!("{first}<table><tr><td>{second}{third}{last}{rows}</table>{first}"), false),
+        ] {
+            let html = format!("<title>A gauge</title><body><main><h1>A gauge</h1>{body}</main>");
+            let config = ExtractConfig::default();
+            let (mut tree, mut stack, mut features) =
+                (Tree::default(), Stack::default(), Features::default());
+            let mut builder = Builder::new(&html, &config, Show::Also(&[]), &mut tree, &mut stack);
+            scan::scan(html.as_bytes(), &mut builder).expect("within the limits");
+            features.gather(&tree, html.as_bytes(), false, Names::Read);
+            let is_number = |at: &u32| (3..9).contains(&tree.blocks[*at as usize].counts.bytes);
+            let all = 1..u32::try_from(tree.blocks.len()).expect("a short page");
+            let mut chosen: Vec<u32> = all.filter(|at| !is_number(at) || *at == 4 || *at == 5).collect();
+            let before = chosen.len();
+            fill(&tree, &features, &vec![500; tree.blocks.len()], &mut chosen);
+            assert_eq!(chosen.len() > before, is_filled, "{body}: {chosen:?}");
         }
     }
 

@@ -324,6 +324,46 @@ mod tests {
         }
     }
 
+    /// Below a short text, teasers of other pages and an invitation to subscribe were taken for more of it: each of them
+    /// looks like a short text, too.
+    #[test]
+    fn parts_that_announce_other_pages_or_a_newsletter_are_left_out() {
+        let teaser = |at: usize| {
+            format!(
+                "<article class=feed><h2 class=feed-title>Harbour news {at}</h2><div class=feed-excerpt>{}</div></article>",
+                SENTENCES[at]
+            )
+        };
+        let teasers = [2, 3, 4].map(teaser).concat();
+        let related = format!(
+            "<section class=related-wrapper><h3>You might also like...</h3><div>{teasers}</div></section>"
+        );
+        let invitation = |form: &str| {
+            format!(
+                "<section><div><div class=text-center><h2>Join our newsletter</h2><p class=text-light>{} {}</p>{form}\
+                 </div></div></section>",
+                SENTENCES[3], SENTENCES[2]
+            )
+        };
+        let form = "<form action=/join><input type=text placeholder='Your address'><button>Subscribe</button></form>";
+        for (part, is_out) in [
+            (related.clone(), true),
+            (related.replace("You might also like...", "Before the meeting"), false),
+            (invitation(form), true),
+            (invitation(""), false),
+        ] {
+            let html = format!(
+                "<title>The ferry stops in October</title><body><section><div><a href=/c>Journal</a><h2>The ferry stops \
+                 in October</h2><div class=post-meta><span>By Rita Moss</span> <span>5 February 2024</span></div>\
+                 <div class=content><p>{}</p></div></div></section>{part}<footer><p>Harbour</p></footer>",
+                SENTENCES[0]
+            );
+            let text = extract(&html, &ExtractConfig::default()).expect("within the limits").text();
+            assert!(text.contains(SENTENCES[0]), "{part}: {text}");
+            assert_eq!(!text.contains(SENTENCES[3]), is_out, "{part}: {text}");
+        }
+    }
+
     /// In one theme of API documentation signatures and summaries were lost, because classes such as `details`, `info`
     /// and `member` mean other things elsewhere. The same page in an older theme was then not recognised as a copy.
     /// Without the rule, three of the six descriptions of parameters are kept here.

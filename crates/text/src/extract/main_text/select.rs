@@ -87,7 +87,8 @@ impl Selection {
         for (at, probability) in probabilities.iter_mut().enumerate() {
             let is_named =
                 weights.named_out && names == Names::Read && features.is_named_boilerplate(tree, at);
-            *probability = if features.kept_out[at] || is_named { 0 } else { *probability };
+            let is_announced = names == Names::Read && features.is_announced(&tree.blocks[at]);
+            *probability = if features.kept_out[at] || is_named || is_announced { 0 } else { *probability };
         }
         let described = probabilities.iter().enumerate();
         let described = described.filter(|(_, probability)| **probability >= DESCRIBED_PROBABILITY_MIN);

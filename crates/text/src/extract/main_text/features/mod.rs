@@ -4,6 +4,7 @@
 //! linear in the blocks, with at most [`ANCESTORS_MAX`] nodes examined for each. Memory: 520 bytes per block, kept from
 //! page to page.
 
+mod announced;
 mod block;
 mod candidates;
 mod columns;
@@ -98,6 +99,8 @@ pub(in crate::extract) struct Features {
     pub(in crate::extract) kept_out: Vec<bool>,
     /// For each node, true if it is in a comment section or is one.
     in_comment: Vec<bool>,
+    /// For each node, true if it is in a part that announces other pages or an invitation to subscribe.
+    announced: Vec<bool>,
 }
 
 /// Returns true if the block counts as prose.
@@ -157,6 +160,11 @@ impl Features {
         self.described.shares[block][1] >= 500
     }
 
+    /// Returns true if the block is in a part that announces itself as something other than the page's text.
+    pub(in crate::extract) fn is_announced(&self, block: &Block) -> bool {
+        self.announced[block.node as usize]
+    }
+
     /// Returns true if names and words both say that the block is a bar for sharing or links to other pages. Annotators
     /// of labelled pages kept one in a hundred of 2,000 such sharing bars, and three in a hundred of 2,200 such link
     /// lists. Weights learned from pages of many kinds miss this on small pages.
@@ -188,6 +196,7 @@ impl Features {
             page = Page::from_tree(tree, html, &self.sums);
         }
         self.trust(tree, &page, comments, names);
+        announced::find(tree, &self.sums, &self.phrases, page.title_block, &mut self.announced);
         for block in &tree.blocks {
             let bytes = if is_prose(block) { block.counts.bytes } else { 0 };
             let comment = self.in_comment[block.node as usize];
