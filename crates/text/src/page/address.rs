@@ -71,8 +71,8 @@ pub struct Address {
     /// The part of the host that belongs to one owner, such as `example.com` in `news.example.com`.
     pub site: String,
     /// The part of the url that only addresses of the same page share. If the last path segment is long enough:
-    /// this segment with the query, the language that a folder names and, unless the segment is a title, its
-    /// folder. Otherwise: the url without scheme, fragment and versions of folders.
+    /// this segment with the query, the language that a subdomain or folder names and, unless the segment is a title,
+    /// its folder. Otherwise: the url without scheme, fragment and versions of folders.
     pub name: String,
     /// The last word of the path, without an extension, in lower case: `jsoup` of `/org/jsoup.html`, `atomicu8` of
     /// `/sync/struct.AtomicU8.html`. If the text is about it, it is the page's subject. Empty if there is no word of at
@@ -97,8 +97,8 @@ impl Address {
         let last = path.rsplit('/').next().unwrap_or_default();
         let folders = &path[..path.len() - last.len()];
         let name = match longest_part(without_extension(last)) >= NAME_CHARS_MIN {
-            true if is_title(without_extension(last)) => format!("{}{last}{query}", language(folders)),
-            true => format!("{}{}/{last}{query}", language(folders), last_folder(folders)),
+            true if is_title(without_extension(last)) => format!("{}{last}{query}", language(&host, folders)),
+            true => format!("{}{}/{last}{query}", language(&host, folders), last_folder(folders)),
             false => format!("{host}{}{last}{query}", without_versions(folders)),
         };
         Self { site: site(&host).to_owned(), name, subject: subject(last), article: String::new() }
@@ -162,18 +162,20 @@ fn last_folder(folders: &str) -> &str {
     if is_named && !is_version_word(last) { &last[..version_at(last)] } else { "" }
 }
 
-/// Returns the folder that names a language, such as `de` or `zh_cn`, with a slash. It distinguishes translations of
-/// one page, whose last segments are the same. Any two letters count, with or without a region or script.
-fn language(folders: &str) -> String {
-    let is_language = |folder: &&str| {
-        let (language, region) = folder.split_once(['-', '_']).unwrap_or((folder, "any"));
+/// Returns the subdomain or the folder that names a language, such as `de` or `zh_cn`, with a slash. It distinguishes
+/// translations of one page, whose last segments are the same. Any two letters count, with or without a region or
+/// script.
+fn language(host: &str, folders: &str) -> String {
+    let is_language = |part: &&str| {
+        let (language, region) = part.split_once(['-', '_']).unwrap_or((part, "any"));
         let letters = |part: &str, range: RangeInclusive<usize>| {
             range.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphabetic())
         };
         letters(language, 2..=2) && letters(region, 2..=4)
     };
-    let folder = folders.split('/').find(is_language);
-    folder.map(|folder| format!("{}/", folder.to_ascii_lowercase())).unwrap_or_default()
+    let subdomains = host[..host.len() - site(host).len()].split('.');
+    let part = subdomains.chain(folders.split('/')).find(is_language);
+    part.map(|part| format!("{}/", part.to_ascii_lowercase())).unwrap_or_default()
 }
 
 /// Returns the last part of a path segment that is long enough to be a subject, without an extension.
@@ -348,6 +350,19 @@ mod tests {
         let news = |folder: &str| format!("https://a.example/{folder}/news/ruby-3-0-0-rc1-released/");
         assert!(!is_one(&news("ko"), &news("de")) && !is_one(&news("zh-Hans"), &news("zh_tw")));
         assert!(is_one(&news("zh-TW"), &news("zh-tw")) && is_one(&news("drafts"), &news("c++")));
+    }
+
+    /// Translations on subdomains were versions of one page, for which a quarter of common text is enough: their
+    /// examples of code.
+    #[test]
+    fn a_translation_on_the_subdomain_of_its_language_is_another_page() {
+        let name =
+            |host: &str| Address::from_url(&format!("https://{host}/news/ruby-3-0-0-rc1-released/")).name;
+        assert_ne!(name("ja.a.example"), name("en.a.example"));
+        assert_ne!(name("zh-cn.a.example"), name("a.example"));
+        assert_eq!(name("zh-cn.a.example"), name("zh-CN.b.example"), "a mirror");
+        assert_eq!(name("www.a.example"), name("docs.a.example"));
+        assert_eq!(name("it.example"), name("a.example"), "a site of two letters");
     }
 
     #[test]

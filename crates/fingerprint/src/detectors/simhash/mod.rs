@@ -63,7 +63,7 @@ use leitong_text::segment::Terms;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
-const VERSION: u32 = 14;
+const VERSION: u32 = 15;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
 const NEAR_VERSION: u32 = 13;
 
