@@ -5,8 +5,8 @@
 //! passages hardly show that: the digits are one term among many, and each affects only a few shingles. So up
 //! to [`SLOTS`] numbers are kept, each as 16 bits of its *context* (the text before it, and one word or
 //! character after it) and 8 bits of its *value*. Two texts with one context and different values say
-//! different things in the same place: a *conflict*. A context that occurs several times is one slot; its
-//! value combines all its numbers in order. A number within a name counts as well (`sha256sum`, `RTX4080`):
+//! different things in the same place: a *conflict*. A context that occurs several times, such as the dates of
+//! comments, is one slot with its first number, since such pages grow at their ends. A number within a name counts as well (`sha256sum`, `RTX4080`):
 //! the name without it is part of the context.
 //!
 //! Which contexts are kept depends only on their hashes (the smallest ones), so a text and an excerpt of it
@@ -28,8 +28,6 @@ pub(crate) const SLOT_BYTES: usize = SLOTS * SLOT;
 const BEFORE_SIZE: u32 = 4;
 /// Placeholder for other numbers in a context. One changed number does not change its neighbours' contexts.
 const ANOTHER_NUMBER: char = '#';
-/// Odd multiplier that joins the numbers of one context: the golden ratio in 64 bits.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// All slots of a text.
 pub(crate) type Slots = [u8; SLOT_BYTES];
@@ -65,16 +63,14 @@ pub(crate) fn slots(text: &str, hash: &TextHash) -> Slots {
         let context = (hash.hash(context.as_bytes()) >> 48).max(1) as u16;
         found.push((context, hash.hash(word.as_bytes())));
     }
-    // Stable: the numbers of one context stay in order.
+    // Stable: the numbers of one context stay in order, so the first one comes first.
     found.sort_by_key(|(context, _)| *context);
     let mut slots = [0; SLOT_BYTES];
     let of_one_context = found.chunk_by(|(a, _), (b, _)| a == b);
     for (slot, numbers) in slots.as_chunks_mut::<SLOT>().0.iter_mut().zip(of_one_context) {
-        let joined = numbers
-            .iter()
-            .fold(0_u64, |all, (_, number)| (all.rotate_left(5) ^ number).wrapping_mul(MULTIPLIER));
-        let [high, low] = numbers[0].0.to_be_bytes();
-        *slot = [high, low, (joined >> 56) as u8];
+        let (context, first) = numbers[0];
+        let [high, low] = context.to_be_bytes();
+        *slot = [high, low, (first >> 56) as u8];
     }
     slots
 }
@@ -202,10 +198,13 @@ mod tests {
         assert_ne!(slots_of("第1章"), [0; SLOT_BYTES]);
     }
 
+    /// Threads that got more answers, and other pages that grow, were not versions of themselves: each date of an
+    /// answer has the same context.
     #[test]
-    fn a_context_that_occurs_twice_is_one_slot() {
+    fn a_context_that_occurs_twice_is_one_slot_with_its_first_number() {
         let two = "上周价格上涨5元。本周价格上涨7元。";
         assert_eq!(compared(two, two), (1, 0), "four characters before each, and one after");
+        assert_eq!(compared(two, &format!("{two}下周价格上涨9元。")), (1, 0), "it grew");
         assert_eq!(compared(two, "本周价格上涨7元。上周价格上涨5元。"), (0, 1), "in another order");
     }
 
