@@ -138,7 +138,8 @@ pub(super) fn text(page: &Page<'_>, block: &Block) -> String {
 /// Returns the programming language that the value of a `class` attribute names.
 pub(super) fn language(class: &str) -> Option<String> {
     let class = class.to_ascii_lowercase().replace(": ", ":");
-    let words: Vec<&str> = class.split([' ', '\t', '\n', ';']).filter(|word| !word.is_empty()).collect();
+    // rustdoc's examples are `language-rust,no_run`.
+    let words: Vec<&str> = class.split([' ', '\t', '\n', ';', ',']).filter(|word| !word.is_empty()).collect();
     let named = PREFIXES.iter().find_map(|prefix| {
         words.iter().filter_map(|word| word.strip_prefix(prefix)).find(|name| is_language(name))
     });
@@ -188,6 +189,8 @@ mod tests {
             ("highlight plaintext", Some("plaintext")),
             ("highlight wide python", None),
             ("language-none", None),
+            ("language-rust,no_run", Some("rust")),
+            ("language-{.rust,ignore}", None),
             ("highlight", None),
             ("blob-wrapper data type-python", Some("python")),
             ("type-post", None),

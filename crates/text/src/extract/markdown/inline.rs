@@ -248,6 +248,8 @@ fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) ->
     // The look of each visible character. For each image, the number of visible characters before it, its index, and
     // its offset in `raw`.
     let mut looks: Vec<Look> = Vec::new();
+    // The numbers of visible characters before white space that is outside of code.
+    let mut gaps: Vec<usize> = Vec::new();
     let mut formulas: Vec<u32> = Vec::new();
     let mut images: Vec<(usize, usize, usize)> = Vec::new();
     let mut within = within.iter().copied().peekable();
@@ -276,8 +278,13 @@ fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) ->
                 entities::decode_into(&page.html[start as usize..end as usize], &mut raw);
             }
         }
-        let seen = raw[start..].chars().filter(|c| !is_blank(*c)).count();
-        looks.extend(std::iter::repeat_n(look, seen));
+        for c in raw[start..].chars() {
+            if !is_blank(c) {
+                looks.push(look);
+            } else if look.style != Style::Code && gaps.last() != Some(&looks.len()) {
+                gaps.push(looks.len());
+            }
+        }
     }
     images.extend(within.map(|image| (looks.len(), image, raw.len())));
     let is_spaced = |at: usize| raw[..at].ends_with(is_blank) || raw[at..].starts_with(is_blank);
@@ -290,7 +297,10 @@ fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) ->
     for c in collapse(raw).chars() {
         let look = if is_blank(c) {
             let look = |at: Option<usize>| at.and_then(|at| looks.get(at)).copied().unwrap_or_default();
-            look(seen.checked_sub(1)).shared_with(look(Some(seen)))
+            let shared = look(seen.checked_sub(1)).shared_with(look(Some(seen)));
+            // White space between two code spans keeps them apart.
+            let is_between = shared.style == Style::Code && gaps.binary_search(&seen).is_ok();
+            Look { style: if is_between { Style::Plain } else { shared.style }, ..shared }
         } else {
             let look = looks.get(seen).copied().unwrap_or_default();
             while let Some((_, image, is_spaced)) = images.next_if(|(at, ..)| *at <= seen) {

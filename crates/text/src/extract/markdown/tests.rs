@@ -132,6 +132,8 @@ fn emphasis_links_code_and_images() {
         ("<a href=/1><p>one<p>two</a>", "[one](https://a.example/1)\n\n[two](https://a.example/1)"),
         ("use <code>a`b</code> and <tt>c</tt>", "use ``a`b`` and `c`"),
         ("<code>`</code>", "`` ` ``"),
+        ("a <code>const</code> <code>new</code> b", "a `const` `new` b"),
+        ("<code>a </code><code>b</code>", "`a b`"),
         ("x <img src=i.png alt='a [b]'> y", "x ![a \\[b\\]](https://a.example/x/i.png) y"),
         (
             "<a href=/p><img src=data:image/gif;base64,R0 alt=logo></a> text",
