@@ -97,7 +97,7 @@ pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
 /// Returns the words of the document in the few short places where the first kept document of its cluster has other
 /// words. If a template has these places, the words are facts. Numbers and words of the document's host name do not
 /// count. If the two are on different sites, places at either end of the text do not count either, because sites have
-/// their own credits there.
+/// their own credits there, unless such a place is [within a phrase](SplitText::is_within_phrase).
 #[must_use]
 pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Filling> {
     let words = document.words();
@@ -107,7 +107,8 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
             return true;
         }
         let [before, after] = [&words[..place.start], &words[place.end..]].map(letters_of);
-        before >= CREDIT_LETTERS && after >= CREDIT_LETTERS
+        let is_at_end = before < CREDIT_LETTERS || after < CREDIT_LETTERS;
+        !is_at_end || document.is_within_phrase(place)
     };
     let is_short = |place: &Range<usize>| letters_of(&words[place.clone()]) <= FACT_LETTERS;
     let is_filled = |place: &Range<usize>| is_short(place) && is_between_credits(place);
@@ -316,6 +317,23 @@ mod tests {
         assert!(differ(&chinese('三'), &chinese('五'), series));
     }
 
+    /// Pages of one template on many sites were dropped if they differed in their first or last words only.
+    #[test]
+    fn words_within_a_phrase_count_at_either_end() {
+        let count = |first: &str, last: &str| {
+            let page = |first: &str, last: &str| format!("{first}{RIVER}{MARKET}we sell {last}");
+            let document = split("https://b.example/1", &page(first, last));
+            let kept = split("https://a.example/1", &page("ashford ", "soup to all of our guests."));
+            fillings(&document, &kept, &Loss::between(&document, &kept)).len()
+        };
+        assert_eq!(count("marlow ", "soup to all of our guests."), 1, "the first word");
+        assert_eq!(count("ashford ", "bread to all of our guests."), 1, "one of the last words");
+        for credit in ["marlow. ", "marlow: ", "marlow (ap) - ", "by marlow\n"] {
+            assert_eq!(count(credit, "soup to all of our guests."), 0, "{credit}");
+        }
+        assert_eq!(count("ashford ", "soup to all of our guests. by marlow."), 0);
+    }
+
     /// A replaced everyday word counts, even if one of the two words is much longer than the other.
     #[test]
     fn a_replaced_word_may_be_longer() {
@@ -331,7 +349,7 @@ mod tests {
             format!("{credit}{RIVER}the shop is open every {hours} from early in the day. {MARKET}{credit}")
         };
         let words = |hours: &str, credit: &str, site: &str| {
-            let kept_credit = if credit.is_empty() { "" } else { "by the mother " };
+            let kept_credit = if credit.is_empty() { "" } else { "by the mother\n" };
             let document = split(&format!("https://{site}.example/hours"), &page(hours, credit));
             let kept = split("https://a.example/hours", &page("monday", kept_credit));
             fillings(&document, &kept, &Loss::between(&document, &kept))
@@ -343,8 +361,8 @@ mod tests {
         assert_eq!(words("monday in spring", "", "b"), [], "added");
         assert_eq!(words("friday", "", "my-friday"), [], "the name of the site");
         assert_eq!(words("monday", "", "b"), []);
-        let credits = words("friday", "by our father ", "b");
+        let credits = words("friday", "by our father\n", "b");
         assert_eq!((credits.len(), credits[0].words), (1, friday[0].words), "credits do not count");
-        assert_eq!(words("friday", "by our father ", "b.a").len(), 3, "on one site they do");
+        assert_eq!(words("friday", "by our father\n", "b.a").len(), 3, "on one site they do");
     }
 }

@@ -74,6 +74,18 @@ impl SplitText {
         start.is_none() || between.contains(SENTENCE_ENDS)
     }
 
+    /// Returns true if nothing but spaces is between the words at `place` and the next one, and, unless the text begins
+    /// there, between them and the one before. Credits and the names of places before a report end with a mark or a line.
+    #[must_use]
+    pub(super) fn is_within_phrase(&self, place: &Range<usize>) -> bool {
+        let joins = |at: usize| {
+            let end = self.words[at - 1].end as usize;
+            let start = self.words.get(at).map(|word| word.start as usize);
+            start.is_some_and(|start| self.text()[end..start].chars().all(|c| c == ' '))
+        };
+        place.end > 0 && joins(place.end) && (place.start == 0 || joins(place.start))
+    }
+
     /// Calls `take` with the run that begins at each word, as a range of words, and its hash. The last words begin no
     /// run.
     pub(super) fn for_each_run(&self, mut take: impl FnMut(Range<usize>, u64)) {
