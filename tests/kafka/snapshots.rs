@@ -5,6 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use serde_json::Value;
+
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{HANG_LIMIT, bootstrap, wait_until};
@@ -18,8 +20,13 @@ fn settings(interval_s: u32) -> String {
     )
 }
 
+/// Makes pages, some of which join the cluster of the page before with a text of their own.
 fn pages(from: usize, to: usize) -> Vec<Row> {
-    (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % 400, 25))).collect()
+    let text = |i: usize| match i % 5 {
+        4 => article((i - 1) * 7 % 400, 25) + " A sentence that the other page lacks.",
+        _ => article(i * 7 % 400, 25),
+    };
+    (from..to).map(|i| Row::page(0, &format!("p{i}"), &text(i))).collect()
 }
 
 fn file(installation: &Installation, extension: &str) -> PathBuf {
@@ -46,6 +53,9 @@ fn a_restart_reads_the_snapshot_and_the_tail() {
     installation.feed(&rows[500..600], 600);
     wait_for_snapshot(&installation, &worker);
     worker.kill();
+
+    let has_joined = |verdict: &Value| verdict["kind"] == "NEAR_DUPLICATE";
+    assert!(installation.verdicts().iter().filter(|verdict| has_joined(verdict)).count() > 50);
 
     // Everything that a restart without the snapshot would have to read.
     installation.configure(&settings(86_400));

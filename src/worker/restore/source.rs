@@ -23,7 +23,7 @@ use crate::worker::replica::TableReplica;
 use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
-use leitong_cluster::changelog::Restoration;
+use leitong_cluster::changelog::{Restoration, RestoreError};
 use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 
 /// The source that a restore starts from.
@@ -67,6 +67,15 @@ pub(crate) fn beginning(
         None => None,
     };
     Ok((last, place.unwrap_or(start)))
+}
+
+/// Returns what is wrong with a snapshot. The changelog may be fine, so its remedies are left out.
+fn fault_of_snapshot(error: &RestoreError) -> String {
+    match error {
+        RestoreError::Damaged(why) => why.clone(),
+        RestoreError::Gap { first, last } => format!("the centroids {first} to {last} are missing"),
+        other => other.to_string(),
+    }
 }
 
 impl<W: World> ClusterRole<W> {
@@ -146,14 +155,14 @@ impl<W: World> ClusterRole<W> {
         let mut followed = TableReplica::new(restoration, None, next_offset);
         let read = snapshot.read(|log_offset, value| {
             let taken = followed.restoration.apply_snapshot(&position, log_offset, value);
-            taken.map_err(|error| Unusable::Damaged(error.to_string()))?;
+            taken.map_err(|error| Unusable::Damaged(fault_of_snapshot(&error)))?;
             Ok(!stop())
         });
         match read {
             Ok(Some(position)) => match followed.restoration.apply_snapshot_position(position) {
                 Ok(()) => Ok(Some(followed)),
                 Err(error) => {
-                    self.set_aside(log_partition, &error);
+                    self.set_aside(log_partition, &Unusable::Damaged(fault_of_snapshot(&error)));
                     Ok(None)
                 }
             },

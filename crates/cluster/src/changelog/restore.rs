@@ -134,7 +134,7 @@ impl Restoration {
         }
     }
 
-    /// Takes a centroid of a snapshot of the changelog. The position of the snapshot has to follow.
+    /// Takes a value of a snapshot of the changelog. The position of the snapshot has to follow.
     ///
     /// # Errors
     /// The errors of [`Self::take`].
@@ -178,10 +178,11 @@ impl Restoration {
             return Err(damaged("it holds centroids of two logs"));
         }
         match value {
-            Some(value) if key.ends_with(texts::SUFFIX) => self.take_texts(id.log_offset, value),
             None => self.take_tombstone(id.log_offset),
-            Some(value) if id.log_offset < self.skip_before => self.skip_centroid(id.log_offset, value),
-            Some(value) => self.take_centroid(id.log_offset, value),
+            Some(value) if id.log_offset < self.skip_before && !key.ends_with(texts::SUFFIX) => {
+                self.skip_centroid(id.log_offset, value)
+            }
+            Some(value) => self.take_value(id.log_offset, value),
         }
     }
 
@@ -196,12 +197,16 @@ impl Restoration {
         Ok(())
     }
 
-    fn take_centroid(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
+    /// Takes a value of any kind. A snapshot has no keys, so the value alone tells its kind.
+    fn take_value(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
+        let mut message = decoded(value)?;
+        known(message.format_version)?;
+        if let Some(texts) = &message.texts {
+            return self.take_texts(log_offset, texts);
+        }
         if let Some((number, _)) = self.joint {
             return Err(RestoreError::OtherTable { number });
         }
-        let mut message = decoded(value)?;
-        known(message.format_version)?;
         if let Some(change) =
             CrawlChange::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?
         {
@@ -278,14 +283,11 @@ impl Restoration {
 
     /// Restores texts, even those before the place where the restoration began. Texts that the table already has
     /// are skipped.
-    fn take_texts(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
-        let message = decoded(value)?;
-        known(message.format_version)?;
+    fn take_texts(&mut self, log_offset: u64, texts: &proto::Texts) -> Result<(), RestoreError> {
         let wrong = |what: &str| {
             RestoreError::Damaged(format!("the texts up to offset {log_offset} of the log {what}"))
         };
-        let texts = message.texts.ok_or_else(|| wrong("are missing"))?;
-        let seen = SeenText::from_message(&texts).map_err(RestoreError::Damaged)?;
+        let seen = SeenText::from_message(texts).map_err(RestoreError::Damaged)?;
         let end = self.clusterer.founded();
         if texts.first > Restoration::NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
             return Err(wrong("name a text or a cluster that does not exist"));

@@ -354,6 +354,42 @@ proptest! {
     }
 }
 
+proptest! {
+    /// A snapshot has the values of the changelog without their keys. Texts of pages that joined were taken for
+    /// centroids without a fingerprint, so every snapshot with such a text was set aside as damaged.
+    #[test]
+    fn a_snapshot_gives_the_table_of_the_changelog(
+        (steps, more) in (steps(), steps()), expiry in expiry(), longest in any::<bool>(),
+    ) {
+        let (_, kept) = run(&steps, &expiry, longest).expect("all records that count exist");
+        let settings = steps.iter().rev().find_map(|step| match &step.act {
+            Act::Settings(settings) => Some(settings.clone()),
+            _ => None,
+        });
+        let rules = rules(&settings.unwrap_or(expiry), longest);
+        let last = last_position(&kept).expect("a position");
+        let mut restoration = Restoration::up_to(&last, Arc::new(OnALine), rules.clone());
+        let from = last.oldest_log_offset.and_then(|oldest| place(&kept, oldest)).unwrap_or(kept.len());
+        for (_, record) in kept[from..].iter().filter(|(_, record)| record.key != POSITION_KEY) {
+            let id = ChangelogRecord::cluster_of(&record.key).expect("a key of Leitong");
+            let value = record.value.as_deref().expect("no tombstones");
+            prop_assert_eq!(restoration.apply_snapshot(&last, id.log_offset, value), Ok(()));
+        }
+        prop_assert_eq!(restoration.apply_snapshot_position(last), Ok(()));
+        let mut tables = [
+            restoration.finish(&IDENTITY, None).map_err(|error| error.to_string()),
+            restored(&kept, &rules, true).map_err(|error| error.to_string()),
+        ];
+        let [of_snapshot, of_changelog] = tables.each_mut().map(|table| -> Result<Vec<Verdict>, String> {
+            let table = table.as_mut().map_err(|error| error.clone())?;
+            let mut decide = |step: &Step| table.clusterer.decide(Some(&record(step))).expect("in memory");
+            Ok(more.iter().map(|step| outcome(&decide(step))).collect())
+        });
+        prop_assert_eq!(&of_snapshot, &of_changelog);
+        prop_assert!(of_snapshot.is_ok(), "{:?}", of_snapshot);
+    }
+}
+
 /// A text takes about twenty bytes of the changelog, because one record holds those of a whole transaction.
 #[test]
 fn a_text_takes_some_twenty_bytes() {
