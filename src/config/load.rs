@@ -170,7 +170,15 @@ fn load_file(path: &Path, file: File) -> Result<Config, ConfigError> {
         File::Detector => "the detector file",
     };
     let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), what, error };
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let (valid, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
+        ConfigError::NotToml {
+            path: path.to_owned(),
+            line: 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count(),
+            problem: "is not UTF-8; save the file in this encoding".to_owned(),
+        }
+    })?;
     let mut config = parse_file(&text, path, file, |name| std::env::var(name).ok())?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let files = [
@@ -457,6 +465,18 @@ mod tests {
                 "leitong.toml: line 14: nonsense: no such key; choose one of detector, input, page, corpus, extract, segment, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, expiry, canonical, recrawls, table, pipeline, kafka, admin, traces, api",
             ]
+        );
+    }
+
+    #[test]
+    fn a_file_in_another_encoding_is_refused_with_its_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("leitong.toml");
+        std::fs::write(&path, b"detector = \"simhash\"\n[kafka]\napp = \"caf\xe9\"\n").expect("written");
+        let error = Config::from_file(&path).expect_err("not UTF-8").to_string();
+        assert!(
+            error.ends_with("leitong.toml: line 3: is not UTF-8; save the file in this encoding"),
+            "{error}"
         );
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{BaseProducer, Producer};
 
 use super::{Accepted, Roles, resources, startup};
@@ -74,7 +75,8 @@ pub(crate) fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Fi
     if let Err(error) = super::trace_settings(config) {
         findings.refused("traces", error.to_string());
     }
-    findings.admin_port(&config.admin.address);
+    // Both ports at once, since they may not have one address.
+    let _admin_port = findings.admin_port(&config.admin.address);
     if roles.cluster && !config.api.address.is_empty() {
         findings.api_port(&config.api);
     }
@@ -124,14 +126,18 @@ impl Findings {
         self.add(Grade::Refused, what, text);
     }
 
-    fn admin_port(&mut self, address: &str) {
+    /// Checks the admin port. Returns it, so it stays in use.
+    fn admin_port(&mut self, address: &str) -> Option<TcpListener> {
         match TcpListener::bind(address) {
             _ if address.is_empty() => self.add(
                 Grade::Warning,
                 "admin port",
                 "admin.address is empty: there are no metrics and no readiness probe",
             ),
-            Ok(_) => self.right("admin port", format!("{address} is free")),
+            Ok(port) => {
+                self.right("admin port", format!("{address} is free"));
+                return Some(port);
+            }
             Err(error) => self.refused(
                 "admin port",
                 format!(
@@ -139,6 +145,7 @@ impl Findings {
                 ),
             ),
         }
+        None
     }
 
     fn api_port(&mut self, config: &ApiConfig) {
@@ -151,7 +158,8 @@ impl Findings {
             Err(error) => self.refused(
                 "look-ups",
                 format!(
-                    "cannot listen on api.address = {address}: {error}; choose another port, or \"\" for none"
+                    "cannot listen on api.address = {address}: {error}; choose a port that neither admin.address nor another \
+                     program has, or \"\" for none"
                 ),
             ),
         }
@@ -212,10 +220,18 @@ impl Findings {
         if roles.cluster
             && let Err((id, error)) = may_begin_transactions(config)
         {
-            self.refused(
-                "rights",
-                format!("transactional id {id}: {error:#}; grant this user Write on transactional ids that begin with {:?} (kafka.app)", config.app),
-            );
+            let remedy = match error.downcast_ref().and_then(KafkaError::rdkafka_error_code) {
+                Some(RDKafkaErrorCode::InvalidTransactionTimeout) => {
+                    "lower transaction.timeout.ms in [kafka.properties], or raise transaction.max.timeout.ms of \
+                     the brokers"
+                        .to_owned()
+                }
+                _ => format!(
+                    "grant this user Write on transactional ids that begin with {:?} (kafka.app)",
+                    config.app
+                ),
+            };
+            self.refused("rights", format!("transactional id {id}: {error}; {remedy}"));
         }
         if self.0.len() == before {
             self.right("rights", "topics, consumer groups and transactional ids may be used");

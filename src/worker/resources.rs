@@ -73,17 +73,19 @@ impl Limits {
     pub(crate) fn read() -> Self {
         let file = |path: &str| fs::read_to_string(path).ok();
         let number = |text: &str| text.trim().parse::<u64>().ok();
-        let open_files = file("/proc/self/limits").and_then(|text| {
-            let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?.to_owned();
+        let of_process = file("/proc/self/limits").unwrap_or_default();
+        let limit = |name: &str| {
+            let line = of_process.lines().find_map(|line| line.strip_prefix(name))?;
             number(line.split_whitespace().next()?)
-        });
+        };
         let machine = file("/proc/meminfo").and_then(|text| {
             let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.to_owned();
             Some(number(line.split_whitespace().next()?)? * 1024)
         });
         let groups = group_limits(&file("/proc/self/cgroup").unwrap_or_default());
         let group = groups.iter().filter_map(|path| number(&file(path)?)).min();
-        Self { open_files, memory_bytes: [machine, group].into_iter().flatten().min() }
+        let memory = [machine, group, limit("Max address space"), limit("Max data size")];
+        Self { open_files: limit("Max open files"), memory_bytes: memory.into_iter().flatten().min() }
     }
 }
 

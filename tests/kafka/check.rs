@@ -47,6 +47,36 @@ fn all_problems_are_reported_at_once() {
     );
 }
 
+/// Each port was reported to be free, and the start was refused. A transaction timeout that brokers do not allow was
+/// said to be a missing right. A limit on address space was ignored, so the start failed without a warning.
+#[test]
+fn ports_timeouts_and_limits_that_do_not_fit_are_named() {
+    let more =
+        "[kafka.properties]\n\"transaction.timeout.ms\" = 9000000\n[api]\naddress = \"127.0.0.1:PORT\"\n";
+    let port = crate::common::free_ports(1)[0];
+    let installation =
+        Installation::new(&crate::broker::bootstrap(), "check-fit", &more.replace("PORT", &port.to_string()));
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -v 4000000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_leitong")]);
+    command.args(["run", "--check", "--admin", &format!("127.0.0.1:{port}"), "--config"]);
+    let run = Run::from_output(command.arg(installation.config()).output().expect("sh starts"));
+    assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
+    let found = findings(&run);
+    assert!(
+        found[0].starts_with("refused  look-ups   cannot listen on api.address = 127.0.0.1:"),
+        "{found:?}"
+    );
+    assert!(found[1].starts_with("refused  rights     transactional id"), "{found:?}");
+    assert!(
+        found[1].ends_with(
+            "; lower transaction.timeout.ms in [kafka.properties], or raise transaction.max.timeout.ms of the brokers"
+        ),
+        "{found:?}"
+    );
+    assert!(found[2].starts_with("warning  machine    memory is limited to 3906 MiB"), "{found:?}");
+    assert_eq!(found.len(), 3, "{found:?}");
+}
+
 /// Adds an ACL rule about a topic of this cluster, whose only principal is anonymous.
 fn rule(bootstrap: &str, topic: &str, operations: &[&str]) {
     let mut command = java();
