@@ -92,7 +92,18 @@ impl ClientEvents {
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
             return; // each broker's error was already reported
         }
-        tracing::warn!(client = self.client, %error, "{reason}");
+        tracing::warn!(client = self.client, %error, "{reason}{}", remedy(error));
+    }
+}
+
+/// Returns what to do about an error that lasts until somebody acts.
+fn remedy(error: &KafkaError) -> &'static str {
+    match error.rdkafka_error_code() {
+        Some(RDKafkaErrorCode::InvalidSessionTimeout) => {
+            "; set session.timeout.ms in [kafka.properties] to a value between group.min.session.timeout.ms and \
+             group.max.session.timeout.ms of the brokers"
+        }
+        _ => "",
     }
 }
 
@@ -123,7 +134,7 @@ fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
         // A transaction that was ended by a rebalance, a fencing or a broker is not a fault. Its owner writes
         // it again or drops its state, and logs that. A new owner of a transactional id waits until the
         // former owner's transaction has ended, and logs it if that takes long.
-        "CONFWARN" | "FAIL" | "GETPID" | "TXNERR" => {
+        "ADDPARTS" | "CONFWARN" | "FAIL" | "GETPID" | "TXNERR" => {
             tracing::debug!("librdkafka: {facility} {message}");
             return;
         }
