@@ -14,6 +14,7 @@ use rdkafka::error::RDKafkaErrorCode;
 
 use super::changelog_topic::{self, QUEUE};
 use super::client::{self, CALL_TIMEOUT};
+use super::topic_id::{Described, describe};
 use crate::backoff::ask_until;
 use crate::config::kafka::KafkaConfig;
 use crate::kafka::events::ClientEvents;
@@ -174,6 +175,15 @@ impl<'a> Topics<'a> {
         let metadata = self.probe.fetch_metadata(Some(&self.config.topics.pages), CALL_TIMEOUT);
         let brokers = metadata.map_or(1, |metadata| metadata.brokers().len() as u64);
         Ok((differences, Counts { log_partitions, page_partitions, brokers, compacted_changelog }))
+    }
+
+    /// Returns the ids of the topics of verdicts and of dead letters.
+    ///
+    /// # Errors
+    /// Fails if the brokers do not answer, or refuse to describe the topics.
+    pub(crate) fn output_ids(&self) -> anyhow::Result<Vec<Described>> {
+        let outputs = [&*self.config.topics.verdicts, &*self.config.topics.dead_letters];
+        describe(self.probe.client(), &outputs, None, CALL_TIMEOUT)
     }
 
     /// Returns the number of partitions of the log, or `None` if the topic does not exist.

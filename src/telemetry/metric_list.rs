@@ -262,6 +262,12 @@ pub(crate) const ALL: &[Metric] = &[
         "Partitions of the log; each needs an instance with the cluster role as its owner",
     ),
     metric(
+        "leitong_topics_wrong",
+        "gauge",
+        "",
+        "Topic settings and missing topics with which no worker would start; the log says what to change",
+    ),
+    metric(
         "leitong_lag_records",
         "gauge",
         "topic, partition",

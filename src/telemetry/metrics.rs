@@ -358,6 +358,11 @@ pub(crate) fn log_partitions(count: u32) {
     gauge!("leitong_log_partitions").set(f64::from(count));
 }
 
+/// Sets the number of differences of the topics from their requirements.
+pub(crate) fn topics_wrong(differences: usize) {
+    gauge!("leitong_topics_wrong").set(differences as f64);
+}
+
 /// Sets the number of records of a partition that are not read yet.
 pub(crate) fn lag(topic: &str, partition: i32, records: i64) {
     gauge!("leitong_lag_records", "topic" => topic.to_owned(), "partition" => partition.to_string())

@@ -5,7 +5,7 @@
 //!  pages ──► read ─► fingerprint ─► deliver ──► log ──► owner thread per partition (owner/)
 //!  topic     (page_topic.rs) commits what is delivered     restore ─► batch ─► transaction
 //! ```
-//! Other threads let brokers delete expired records of the changelog (deletion.rs) and, if configured, make
+//! Other threads check the topics (topic_check.rs), let brokers delete expired records of the changelog (deletion.rs) and, if configured, make
 //! local snapshots (snapshots.rs) or follow the tables of other owners (standby.rs). An owner restores its
 //! table from the fastest of these sources (restore/). A table on disk is its own snapshot (disk.rs). The
 //! tables of owners and standbys are in one registry (registry.rs). If configured, tables can be looked up
@@ -41,6 +41,7 @@ pub(crate) mod standby;
 mod startup;
 pub(crate) mod stop;
 pub(crate) mod tables;
+mod topic_check;
 
 use std::sync::Arc;
 use std::thread;
@@ -124,6 +125,7 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
     let (config, stage, stop) = (&config, &stage, &stop);
     let result = thread::scope(|scope| -> anyhow::Result<()> {
         scope.spawn(|| topics.run(|time| stop.wait(time)));
+        scope.spawn(|| topic_check::run(&config.kafka, stop));
         let fingerprint = watch_fingerprint.map(|watch| {
             let stage_of_worker = move || {
                 let health = &watch;

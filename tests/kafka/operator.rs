@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::admin::Admin;
 use crate::broker::topics::Row;
 use crate::broker::worker::{Installation, Worker};
 use crate::broker::{Brokers, bootstrap, pause, wait_until};
@@ -127,6 +128,39 @@ fn probes_and_metrics_report_the_state() {
         queues[..4].iter().chain(&queues[5..]).all(|queue| shown("records", queue) && shown("bytes", queue))
     });
     assert_eq!(worker.terminate(), 0);
+}
+
+/// A log that somebody had compacted refused every record, while `/readyz` said `ok` and no message named the reason. A
+/// limited retention of the changelog was noticed only at the next start, and a deleted verdict topic never: brokers
+/// create it again.
+#[test]
+fn topics_that_somebody_changes_are_named() {
+    let installation = Installation::new(&bootstrap(), "changed", "");
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready();
+    installation.feed(&pages(60), 60);
+    let (log, changelog, verdicts) =
+        (installation.topic("log"), installation.topic("centroids"), installation.topic("verdicts"));
+    let admin = Admin::new(&installation);
+    let large = ("max.message.bytes", "10485760");
+    admin.set_topic(&log, &[("cleanup.policy", "compact"), large]);
+    admin.set_topic(
+        &changelog,
+        &[("cleanup.policy", "delete"), ("retention.ms", "86400000"), ("retention.bytes", "-1")],
+    );
+    wait_until("both are counted", || worker.metric("leitong_topics_wrong") == 2.0);
+    let said = worker.plain_log();
+    assert!(said.contains(&format!("topic {log}: has cleanup.policy=compact, but needs delete")), "{said}");
+    assert!(said.contains(&format!("topic {changelog}: has retention.ms=86400000, but needs -1")), "{said}");
+    admin.set_topic(&log, &[("cleanup.policy", "delete"), large]);
+    assert_eq!(installation.leitong(&["topics", "migrate"]).status, 0);
+    wait_until("both are right again", || worker.metric("leitong_topics_wrong") == 0.0);
+    admin.delete_topic(&verdicts);
+    wait_until("it is missing", || worker.metric("leitong_topics_wrong") == 1.0);
+    assert!(worker.plain_log().contains(&format!("topic {verdicts}: does not exist; create it")));
+    wait_until("it is made again", || installation.leitong(&["topics", "create"]).status == 0);
+    worker.wait_for_log(&format!("topic {verdicts}: everything that was in it is gone"));
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
 }
 
 #[test]
