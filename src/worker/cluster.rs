@@ -200,7 +200,7 @@ impl Owners {
             } else {
                 tracing::info!(
                     partition,
-                    "the owner did not stop in time; nothing is lost or published twice, because the next owner fences \
+                    "the owner is still ending; nothing is lost or published twice, because the next owner fences \
                      it"
                 );
             }

@@ -36,7 +36,11 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, partitions_at_hand: impl Fn()
             if let Err(error) = write(role, partition, &place, stop) {
                 // The last snapshot remains, and the next attempt follows.
                 let snapshot = place.path();
-                tracing::warn!(partition, "cannot write snapshot {}: {error:#}", snapshot.display());
+                tracing::warn!(
+                    partition,
+                    "cannot write snapshot {}, so a restart would read more of the changelog: {error:#}",
+                    snapshot.display()
+                );
             }
         }
     }

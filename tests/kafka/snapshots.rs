@@ -79,9 +79,9 @@ fn a_restart_reads_the_snapshot_and_the_tail() {
 #[test]
 fn useless_snapshots_are_set_aside() {
     let installation = Installation::new(&bootstrap(), "unusable", &settings(1));
-    let rows = pages(0, 200);
+    let rows = pages(0, 220);
     let mut worker = installation.worker(&[]);
-    installation.feed(&rows[..180], 180);
+    installation.feed(&rows[..200], 200);
     wait_for_snapshot(&installation, &worker);
     assert_eq!(worker.terminate(), 0);
     installation.configure(&settings(86_400));
@@ -104,7 +104,7 @@ fn useless_snapshots_are_set_aside() {
         restart("it is damaged");
     }
     let mut earlier = installation.worker(&[]);
-    installation.feed(&rows[180..], 200);
+    installation.feed(&rows[200..], 220);
     assert_eq!(earlier.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }

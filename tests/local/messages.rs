@@ -103,12 +103,40 @@ fn everything_that_the_program_says_is_in_one_file() {
         "fetch or write the file again, and run again",
         "--keep and --drop read their inputs twice",
         "cannot listen for SIGTERM",
-        "the owner did not stop in time",
+        "the owner is still ending",
         "already done: {done}",
         "Messages read from the page topic",
     ];
     for text in kinds {
         assert!(messages.iter().any(|(_, message)| message.contains(text)), "{text:?} is missing");
+    }
+}
+
+/// An operator searches the tables for words of the log. A message was changed, and its row was not.
+#[test]
+fn the_tables_for_operators_quote_the_programs_messages() {
+    let mut said = String::new();
+    for file in sources::folders().flat_map(|folder| rust_files(&folder)).filter(|file| !is_of_tests(file)) {
+        let code = std::fs::read_to_string(&file).expect("a source");
+        literals(&code).iter().for_each(|literal| _ = writeln!(said, "{}", literal.text));
+    }
+    for (page, heading) in
+        [("docs/kafka.md", "| message | what happened"), ("docs/zh/operations.md", "| 日志信息 |")]
+    {
+        let text = std::fs::read_to_string(sources::root().join(page)).expect("a page");
+        let table =
+            text.split(heading).nth(1).expect("a table of messages").split("\n\n").next().unwrap_or_default();
+        let cells = table.lines().filter_map(|row| row.strip_prefix("| `")?.split(" | ").next());
+        let quotes: Vec<&str> = cells.flat_map(|cell| cell.split('`').step_by(2)).collect();
+        assert!(quotes.len() > 8, "{page}: {quotes:?}");
+        for quote in quotes {
+            // Values are `…`, `A`, `B` and `N` in the table.
+            let is_value = |word: &&str| ["…", "A", "B", "N"].contains(&word.trim_end_matches([',', ';']));
+            let words: Vec<&str> = quote.split(' ').collect();
+            for part in words.split(|word| is_value(&word)).map(|part| part.join(" ")) {
+                assert!(said.contains(part.trim_end_matches([',', ':'])), "{page}: no message says {part:?}");
+            }
+        }
     }
 }
 
