@@ -156,7 +156,15 @@ impl<'a> Topics<'a> {
                 differs("does not exist; create it with `leitong topics create`".to_owned());
                 continue;
             };
-            if wanted.partitions_fixed && *count != wanted.partitions {
+            // The log and the changelog, which have equally many.
+            let is_added = |other: Option<u32>| other.is_some_and(|other| *count > other);
+            if wanted.partitions_fixed && (is_added(counts[1]) || is_added(counts[3])) {
+                differs(format!(
+                    "has {count} partitions, more than it was created with, and partitions cannot be removed; \
+                     choose another kafka.app and other names for kafka.topics.fingerprints, centroids and \
+                     verdicts, which processes the pages of the page topic again"
+                ));
+            } else if wanted.partitions_fixed && *count != wanted.partitions {
                 differs(format!(
                     "has {count} partitions, but kafka.create.log_partitions = {}; set it to the number with \
                      which the topic was created, since stored data depends on it",

@@ -160,6 +160,8 @@ fn topics_that_somebody_changes_are_named() {
     assert!(worker.plain_log().contains(&format!("topic {verdicts}: does not exist; create it")));
     wait_until("it is made again", || installation.leitong(&["topics", "create"]).status == 0);
     worker.wait_for_log(&format!("topic {verdicts}: everything that was in it is gone"));
+    admin.add_partitions(&log, 2);
+    worker.wait_for_log(&format!("topic {log}: has 2 partitions, more than it was created with"));
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
 }
 
