@@ -36,7 +36,7 @@ use self::facts::{facts_differ, fillings, may_be_one_page};
 use self::loss::Loss;
 use self::slots::{Filling, Slots};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
-use self::texts::{TextFile, TextPlace, decompressed};
+use self::texts::{TextFile, TextPlace, decompressed, hash_of};
 use self::words::SplitText;
 use super::Decision;
 use super::prefer::Choice;
@@ -337,9 +337,11 @@ impl<'a> Verifier<'a> {
     /// Registers a document that is kept.
     fn keep(&mut self, decision: &Decision) -> io::Result<()> {
         let Some(place) = decision.text else { return Ok(()) };
-        match &mut self.table {
-            Some(table) => table.add(decision.founded, &self.run.read(place)?)?,
-            None => self.kept.add(decision.founded, KeptText { hash: self.run.hash_at(place)?, place }),
+        let compressed = self.run.read(place)?;
+        match (&mut self.table, hash_of(&compressed)) {
+            (_, None) => {}
+            (Some(table), Some(_)) => table.add(decision.founded, &compressed)?,
+            (None, Some(hash)) => self.kept.add(decision.founded, KeptText { hash, place }),
         }
         Ok(())
     }

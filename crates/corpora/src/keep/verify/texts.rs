@@ -4,7 +4,6 @@
 //! appends it to a file of the run ([`TextFile`]), which is deleted when the process ends. The texts are not held in
 //! memory.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -77,11 +76,6 @@ impl Text {
     }
 }
 
-thread_local! {
-    /// The decompressor of each thread. A new one for each text would cost more than the text.
-    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
-}
-
 /// Decompresses a text. Returns `None` if the bytes are damaged.
 #[must_use]
 pub(crate) fn decompressed(compressed: &[u8]) -> Option<Text> {
@@ -91,12 +85,7 @@ pub(crate) fn decompressed(compressed: &[u8]) -> Option<Text> {
     if bytes > TEXT_BYTES_MAX {
         return None;
     }
-    let all = DECOMPRESSOR.with_borrow_mut(|decompressor| {
-        if decompressor.is_none() {
-            *decompressor = Decompressor::new().ok();
-        }
-        decompressor.as_mut()?.decompress(body, bytes).ok()
-    })?;
+    let all = Decompressor::new().ok()?.decompress(body, bytes).ok()?;
     let all = String::from_utf8(all).ok().filter(|all| all.is_char_boundary(url_bytes))?;
     (xxh3_64(&all.as_bytes()[url_bytes..]) == hash).then_some(Text { all, url_bytes, hash })
 }
@@ -169,16 +158,6 @@ impl TextFile {
         Ok(text)
     }
 
-    /// Returns the hash of the text at `place`, without reading the text.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn hash_at(&self, place: Place) -> io::Result<u64> {
-        let mut hash = [0; size_of::<u64>()];
-        self.file.read_exact_at(&mut hash, place.at)?;
-        Ok(u64::from_le_bytes(hash))
-    }
-
     /// Syncs all texts to disk, and returns the length of the file.
     ///
     /// # Errors
@@ -215,9 +194,6 @@ pub(super) mod tests {
         let whole = compressed("河水涨过了第二座桥\n");
         let text = decompressed(&whole).expect("a text");
         assert_eq!((text.url(), text.text()), ("http://a.example/", "河水涨过了第二座桥\n"));
-        let mut file = tempfile::tempfile().map(TextFile::new).expect("a file");
-        let places = [&compressed("another"), &whole].map(|text| file.push(text).expect("written"));
-        assert_eq!(file.hash_at(places[1]).ok(), Some(text.hash));
         assert_eq!(Some(text.hash), hash_of(&whole));
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
