@@ -283,7 +283,7 @@ impl Markup<'_> {
         let byline = || author::byline(lines, language);
         let found: [&dyn Fn() -> Vec<String>; 6] = match is_chinese {
             true => [&of_lines, &of_linked, &of_elements, &of_metas, &byline, &of_organisations],
-            false => [&of_linked, &byline, &of_metas, &of_elements, &of_lines, &of_organisations],
+            false => [&of_linked, &of_metas, &byline, &of_elements, &of_lines, &of_organisations],
         };
         // The site itself is named as the author if nobody else is.
         let title = self.tree.head.title.and_then(|title| self.value(title)).unwrap_or_default();

@@ -281,15 +281,6 @@ mod tests {
         assert_eq!(credits_of(&page).authors, [""; 0]);
     }
 
-    /// Sites of several authors name their owner in the metadata of every page.
-    #[test]
-    fn a_byline_counts_more_than_the_sites_metadata() {
-        let page = format!(
-            "<title>Ferry</title><meta name=author content='Harbour Editor'><h1>Ferry</h1><p>By Lena Orth</p>{TEXT}"
-        );
-        assert_eq!(credits_of(&page).authors, ["Lena Orth"]);
-    }
-
     /// An author after an opening bracket kept it.
     #[test]
     fn authors_lose_brackets_without_counterpart() {
