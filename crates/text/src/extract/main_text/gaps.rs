@@ -248,8 +248,8 @@ mod tests {
         }
     }
 
-    /// Of a table whose first row was chosen the other rows stayed out, because a table that begins before a gap may be
-    /// the page's layout.
+    /// If the first row of a table was chosen, the other rows stayed out, because a table that begins before a gap may
+    /// be the page's layout.
     #[test]
     fn the_other_rows_of_a_table_belong_to_the_text_unless_it_holds_most_of_it() {
         let [first, second, third, last] = paragraphs();
