@@ -69,7 +69,8 @@ pub(super) struct Arguments {
     /// JSON
     #[arg(long, value_name = "FILE", requires = "by", help_heading = "Documents")]
     accounts: Option<PathBuf>,
-    /// Stop before documents are written if more than this share of the documents of a source would be dropped
+    /// Stop before documents are written if more than this share of the documents of a source would be dropped. Sources
+    /// of fewer than ten documents do not count
     #[arg(long, value_name = "SHARE", requires = "by", value_parser = share, help_heading = "Documents")]
     source_removed_max: Option<f64>,
     /// Add `leitong_cluster_size`, the number of documents in the cluster; needs --annotate or --drop

@@ -11,6 +11,9 @@ use super::spool::Spooled;
 /// Maximum number of sources that the error names.
 const NAMED_MAX: usize = 5;
 
+/// Minimum number of documents of a source that stops a run: a site with one page, which is a copy, loses all of it.
+const DOCUMENTS_MIN: u64 = 10;
+
 /// The source of each document.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
@@ -48,10 +51,7 @@ impl Sources {
             counts[source].1 += u64::from(!choice.keeps(ordinal, decision));
             Ok(())
         })?;
-        let share = |(documents, dropped): (u64, u64)| dropped as f64 / documents.max(1) as f64;
-        let mut beyond: Vec<(u32, (u64, u64))> =
-            (0..).zip(counts).filter(|(_, counts)| share(*counts) > removed_max).collect();
-        beyond.sort_by_key(|(source, (_, dropped))| (std::cmp::Reverse(*dropped), *source));
+        let beyond = beyond(&counts, removed_max);
         if beyond.is_empty() {
             return Ok(());
         }
@@ -73,5 +73,33 @@ impl Sources {
              dropped:{named}\nNo document is written, and the table is not saved. Check the verdicts \
              (--output), then raise the limit or read other inputs"
         )
+    }
+}
+
+/// Returns the sources that lose more than the share `removed_max`, with their documents and how many would be dropped;
+/// those that lose most come first.
+fn beyond(counts: &[(u64, u64)], removed_max: f64) -> Vec<(u32, (u64, u64))> {
+    let mut beyond: Vec<(u32, (u64, u64))> = (0..)
+        .zip(counts.iter().copied())
+        .filter(|(_, counts)| counts.0 >= DOCUMENTS_MIN && share(*counts) > removed_max)
+        .collect();
+    beyond.sort_by_key(|(source, (_, dropped))| (std::cmp::Reverse(*dropped), *source));
+    beyond
+}
+
+fn share((documents, dropped): (u64, u64)) -> f64 {
+    dropped as f64 / documents.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With `--by host`, every run over a crawl was stopped by some host with a single page, which was a copy.
+    #[test]
+    fn a_source_of_a_few_documents_stops_no_run() {
+        let counts = [(1, 1), (9, 9), (10, 9), (20, 11), (20, 10)];
+        assert_eq!(beyond(&counts, 0.5), [(3, (20, 11)), (2, (10, 9))]);
+        assert_eq!(beyond(&counts, 1.0), []);
     }
 }
