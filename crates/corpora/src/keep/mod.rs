@@ -3,9 +3,9 @@
 //!
 //! [`Options`] say what is written, and [`Keeping`] does it.
 //!
-//! In: conclusions (verdicts and dead letters) in the order of the inputs ([`KeepSink`]). Out: files of documents
-//! ([`copy`]) and of clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the inputs are
-//! read again ([`Originals`](crate::source::originals)), and copied record by record.
+//! In: conclusions (verdicts and dead letters) in the order of the inputs ([`KeepSink`](sink::KeepSink)). Out: files of
+//! documents ([`copy`]) and of clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the
+//! inputs are read again ([`walk`]), and copied record by record.
 //!
 //! ```text
 //!                    first of each cluster                  any other preference
@@ -60,7 +60,6 @@ pub use fields::Field;
 pub use keeping::Keeping;
 pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions};
 pub use prefer::Prefer;
-pub use sink::KeepSink;
 pub use sizes::TableSizes;
 pub use verify::{LostMax, TextCompressor};
 pub use wrong_option::WrongOption;
