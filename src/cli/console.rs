@@ -66,7 +66,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-        let port = ConsolePort::bind(&arguments.address).await?;
+        let port =
+            ConsolePort::bind(&arguments.address).await.map_err(|error| match error.is_about_address() {
+                true => wrong(error),
+                false => error.into(),
+            })?;
         terminal::note(format_args!("serving http://{}", port.address()));
         tokio::select! {
             () = port.serve(site) => {}

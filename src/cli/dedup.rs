@@ -39,7 +39,7 @@ use leitong_store::snapshot::{TableDir, TableSettings};
 /// Maximum number of dead letters of one cause, and of objects, that are shown one by one; further ones are only
 /// counted.
 const TOLD_MAX: u64 = 20;
-/// Number of pages without a body below which nothing is concluded about the input.
+/// Number of pages without a body below which nothing is concluded about an input that also has other pages.
 const WITHOUT_BODY_MIN: u64 = 10;
 
 #[derive(Debug, Args)]
@@ -640,10 +640,11 @@ fn remedy(reader: &PageReader) -> String {
     }
 }
 
-/// Returns true if most records have no body: the input probably has it in another field. Such a run must not
-/// look like a success.
-fn has_hardly_any_body(Faults { without_body, records, .. }: Faults) -> bool {
-    without_body >= WITHOUT_BODY_MIN && without_body * 2 > records
+/// Returns true if most records, or all of a few pages, have no body: the input probably has it in another field.
+/// Such a run must not look like a success.
+fn has_hardly_any_body(Faults { without_body, records, dead_letters, .. }: Faults) -> bool {
+    let is_all = without_body > 0 && without_body + dead_letters == records;
+    is_all || (without_body >= WITHOUT_BODY_MIN && without_body * 2 > records)
 }
 
 /// Opens all inputs, or standard input if none is named.

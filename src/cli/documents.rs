@@ -17,7 +17,9 @@ use crate::pipeline::page_reader::{NoPage, PageReader};
 use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_corpora::source::{Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, can_be_read_again};
+use leitong_corpora::source::{
+    Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
+};
 use leitong_lab::pages::Label;
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::page::mapping::MessageOutcome;
@@ -138,14 +140,24 @@ pub(super) fn is_read_once(path: &Path) -> bool {
 /// # Errors
 /// An input cannot be opened, or one that can be read only once is named twice.
 pub(super) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
-    let mut once = HashSet::new();
+    let (mut known, mut repeated) = (HashSet::new(), 0);
     let open = |path: &PathBuf| {
         let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        if !input.can_be_read_again() && !once.insert(identity_of_input(path)) {
+        if is_object(path) || known.insert(identity_of_input(path)) {
+            return Ok(input);
+        }
+        if !input.can_be_read_again() {
             return Err(wrong(format_args!(
                 "{}: is named twice, but can be read only once; name it once, or write it to a file first",
                 path.display()
             )));
+        }
+        repeated += 1;
+        if repeated <= NAMED_MAX {
+            terminal::note(format_args!(
+                "{}: is named twice, under this or another name, so all its pages are read twice",
+                path.display()
+            ));
         }
         Ok(input)
     };

@@ -58,6 +58,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use leitong_base::terminal;
 use leitong_corpora::keep::WrongOption;
+use leitong_store::snapshot::SnapshotError;
 use logging::LogFormat;
 
 /// Exit status if the reader of the output has closed it: 128 plus the number of SIGPIPE.
@@ -186,7 +187,15 @@ fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
         LogFormat::Text => terminal::note_lines(format_args!("leitong: {error:#}\n")),
         LogFormat::Json => tracing::error!("{error:#}"),
     }
-    ExitCode::from(if error.is::<settings::Wrong>() || error.is::<WrongOption>() { 2 } else { 1 })
+    ExitCode::from(if is_about_arguments(error) { 2 } else { 1 })
+}
+
+/// Returns true if other arguments or settings are needed.
+fn is_about_arguments(error: &anyhow::Error) -> bool {
+    let folder = error.downcast_ref();
+    error.is::<settings::Wrong>()
+        || error.is::<WrongOption>()
+        || matches!(folder, Some(SnapshotError::NotAFolder { .. } | SnapshotError::OtherFiles { .. }))
 }
 
 /// Prints a message of clap: help and version to standard output, errors to standard error.

@@ -13,6 +13,7 @@ use super::settings;
 use crate::config::Config;
 #[cfg(feature = "kafka")]
 use crate::kafka::sample;
+use leitong_base::terminal;
 use leitong_corpora::source::Payload;
 use leitong_text::page::mapping::{PRESETS, Survey};
 #[cfg(feature = "kafka")]
@@ -68,8 +69,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let survey = if is_file { Survey::of_file(&samples) } else { Survey::of_topic(&samples) };
     documents::print(&describe(&survey))?;
-    let is_known = !survey.presets.is_empty() || !survey.guesses.is_empty();
-    Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if has_body(&survey) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    terminal::note("no field is known to hold the text or HTML of pages, so they cannot be read this way");
+    Ok(ExitCode::FAILURE)
 }
 
 fn samples_of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
@@ -122,6 +126,14 @@ fn samples_of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<S
         Some((message.key, value))
     };
     Ok(messages.into_iter().filter_map(plain).collect())
+}
+
+/// Returns true if a preset or a guess says where the texts of pages are.
+fn has_body(survey: &Survey) -> bool {
+    match survey.presets.is_empty() {
+        true => survey.guesses.iter().any(|(looks, _)| matches!(looks.field(), "body" | "text")),
+        false => survey.pages.0 > 0 || survey.pages.1 == 0,
+    }
 }
 
 /// Formats the survey as a configuration with comments.

@@ -6,15 +6,16 @@
 //! Bounded: [connections](crate::http); [`PLACES`] requests at a time, each with at most
 //! one form. A form has the bytes of two pages at most, and must arrive within [`BODY_TIMEOUT`].
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
+use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -36,6 +37,35 @@ const LIMITS: Limits = Limits {
 };
 const TOO_LARGE: &str = "the pages are larger than page.bytes_max";
 
+/// The reason why a port cannot be bound.
+#[derive(Debug, Error)]
+pub(crate) enum BindError {
+    /// Other machines could reach the port.
+    #[error(
+        "--address {0}: other machines could reach it, and the console has no authentication; use 127.0.0.1, and \
+         from another machine `ssh -L {port}:127.0.0.1:{port}`",
+        port = .0.port()
+    )]
+    OtherMachines(SocketAddr),
+    /// The operating system reported an error.
+    #[error(
+        "--address {address:?}: cannot be bound ({error}); choose another address, or port 0 for a free port"
+    )]
+    Io {
+        /// The address.
+        address: String,
+        /// The error. It is `InvalidInput` for an address without a port, and the like.
+        error: io::Error,
+    },
+}
+
+impl BindError {
+    /// Returns true if the address itself is wrong.
+    pub(crate) fn is_about_address(&self) -> bool {
+        !matches!(self, Self::Io { error, .. } if error.kind() != io::ErrorKind::InvalidInput)
+    }
+}
+
 /// A port that is bound but not served yet.
 pub(crate) struct ConsolePort(Port);
 
@@ -44,21 +74,13 @@ impl ConsolePort {
     ///
     /// # Errors
     /// Fails if the port cannot be bound, or if other machines could reach it.
-    pub(crate) async fn bind(address: &str) -> anyhow::Result<Self> {
-        let port = Port::bind(address).await.with_context(|| {
-            format!(
-                "--address {address:?}: cannot be bound; choose another address, or port 0 for a free port"
-            )
-        })?;
-        let address = port.address();
-        if !address.ip().is_loopback() {
-            bail!(
-                "--address {address}: other machines could reach it, and the console has no authentication; use 127.0.0.1, and \
-                 from another machine `ssh -L {0}:127.0.0.1:{0}`",
-                address.port()
-            );
+    pub(crate) async fn bind(address: &str) -> Result<Self, BindError> {
+        let port = Port::bind(address).await;
+        let port = port.map_err(|error| BindError::Io { address: address.to_owned(), error })?;
+        match port.address() {
+            address if address.ip().is_loopback() => Ok(Self(port)),
+            address => Err(BindError::OtherMachines(address)),
         }
-        Ok(Self(port))
     }
 
     /// Returns the address that the port is bound to.

@@ -360,7 +360,9 @@ impl FingerprintStage {
             *workspace = self.workspace();
         }
         let (text, outcome) = analysis.unwrap_or((None, Outcome::Undecidable(Reason::Internal)));
-        let Page { id, url, body, fetched_at, passthrough, repaired, .. } = page;
+        // A page with the status of an error needs no body.
+        let has_body = page.body != Body::Missing || outcome != Outcome::Undecidable(Reason::Empty);
+        let Page { id, url, fetched_at, passthrough, repaired, .. } = page;
         let corpus = self.corpus_of(&url);
         let record = LogRecord::Page(Box::new(FingerprintRecord {
             source,
@@ -377,7 +379,6 @@ impl FingerprintStage {
             text,
             outcome,
         }));
-        let has_body = body != Body::Missing;
         let work = work.done();
         Fingerprinted { record: Ok(record), repaired, has_body, work, compressed_text }
     }

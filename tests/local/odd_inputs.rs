@@ -636,3 +636,71 @@ fn files_that_need_more_than_themselves_are_named() {
     let warc = write(folder.path(), "a.warc", [b"\r\n\r\n", &record[..]].concat());
     assert_eq!(outcomes(&dedup_files(&[], &[&warc])), ["UNIQUE"]);
 }
+
+/// Ten pages without a text failed, but nine were a success.
+#[test]
+fn a_few_pages_that_all_lack_the_text_are_no_success() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lacking = |count: usize| {
+        "{\"url\": \"http://a/\", \"content_of_page\": \"words\"}\n".repeat(count).into_bytes()
+    };
+    let page = common::page("1", &article(1, 20)) + "\n";
+    let failed = b"{\"url\": \"http://a/\", \"status\": 404}\n".to_vec();
+    for (lines, status) in [
+        (lacking(1), 1),
+        (lacking(9), 1),
+        ([&lacking(2)[..], b"{broken\n"].concat(), 1),
+        ([page.as_bytes(), &lacking(9)].concat(), 0),
+        (failed, 0),
+    ] {
+        let file = write(folder.path(), "pages.jsonl", &lines);
+        let run = dedup_files(&[], &[&file]);
+        assert_eq!(run.status, status, "{}: {}", String::from_utf8_lossy(&lines), run.stderr);
+        assert_eq!(
+            run.stderr.contains("have no body where preset json expects it"),
+            status == 1,
+            "{}",
+            run.stderr
+        );
+    }
+    for lines in [lacking(3), b"{\"link\": \"http://a.example/x\", \"n\": 1}\n".to_vec()] {
+        let file = write(folder.path(), "pages.jsonl", lines);
+        let run = common::run(["preset", "detect", name(&file)]);
+        assert_eq!(run.status, 1, "{}", run.stdout);
+        assert!(run.stderr.contains("no field is known to hold the text"), "{}", run.stderr);
+    }
+}
+
+/// Some wrong arguments had the status of a failed run.
+#[test]
+fn arguments_that_cannot_work_have_the_status_of_usage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = write(folder.path(), "pages.jsonl", common::page("1", &article(1, 20)) + "\n");
+    let [table, parquet] = ["table", "kept.parquet"].map(|file| folder.path().join(file));
+    assert_eq!(dedup_files(&["--table", name(&table)], &[&pages]).status, 0);
+    let other = folder.path();
+    for arguments in [
+        &["console", "--address", "0.0.0.0:0"][..],
+        &["console", "--address", "127.0.0.1"],
+        &["dedup", "--keep", name(&parquet), name(&pages)],
+        &["dedup", "--table", name(other), name(&pages)],
+        &["dedup", "--checkpoint", name(&pages), "--output", "/dev/null", name(&pages)],
+        &["table", "merge", "--output", name(&table), name(&table), name(other)],
+        &["table", "import", "--output", name(&table), name(&pages)],
+    ] {
+        let run = common::run(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+    }
+}
+
+/// A file under two names was read twice without a word: all its pages were duplicates.
+#[test]
+fn a_file_that_is_named_twice_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = write(folder.path(), "pages.jsonl", common::page("1", &article(1, 20)) + "\n");
+    let link = folder.path().join("link.jsonl");
+    std::os::unix::fs::symlink(&pages, &link).expect("a link");
+    let run = dedup_files(&[], &[&pages, &link]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("link.jsonl: is named twice, under this or another name"), "{}", run.stderr);
+}

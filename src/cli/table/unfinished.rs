@@ -5,8 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
+use crate::cli::settings::wrong;
 use leitong_store::snapshot::Unfinished;
 
 /// Creates the folder of a table that will be called `output`, for `maker` (such as "a merge").
@@ -32,7 +33,10 @@ pub(super) fn finish(unfinished: Unfinished, output: &Path) -> anyhow::Result<()
 /// Rejects an output that exists.
 pub(super) fn is_free(output: &Path) -> anyhow::Result<()> {
     if output.exists() {
-        bail!("{}: already exists; choose another name for --output", output.display());
+        return Err(wrong(format_args!(
+            "--output {}: already exists; choose another name",
+            output.display()
+        )));
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 
 use super::annotate::{Added, FIELDS};
+use super::wrong_option::WrongOption;
 use crate::source::csv::{self, Dialect};
 use crate::source::location::is_object;
 use crate::source::open::Input;
@@ -158,13 +159,13 @@ fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let is = if matches!(form, Form::Bytes) { "JSON lines or WARC records" } else { written.name() };
-    bail!(
+    return Err(WrongOption::error(format_args!(
         "{}: this is the name of {}, but documents keep the format of the inputs, which are {is}; choose a \
          name that ends in {}",
         output.display(),
         expected.name(),
         written.ending()
-    )
+    )));
 }
 
 /// The format that belongs to the name of a file.
@@ -217,10 +218,10 @@ pub(super) fn format_of_name(output: &Path) -> Option<NamedFormat> {
 
 fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     if forms.iter().any(|form| matches!(form, Form::Page)) {
-        bail!(
+        return Err(WrongOption::error(format_args!(
             "{}: HTML pages are written to a folder, one file per page; add / to the end of the name",
             output.display()
-        );
+        )));
     }
     let mut written = forms.iter().filter(|form| !matches!(form, Form::Unreadable));
     let first = match written.next() {
@@ -230,15 +231,15 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
             if let Some(Form::Csv(other)) =
                 forms.iter().find(|form| matches!(form, Form::Csv(_)) && !is_same(form))
             {
-                bail!(
+                return Err(WrongOption::error(format_args!(
                     "{}: all rows of a file must have the same columns, but {} has others; name a folder, which gets a file for \
                      each input",
                     output.display(),
                     other.path.display()
-                );
+                )));
             }
             if !written.all(is_same) {
-                bail!("{}: {ONE_FORM}", output.display());
+                return Err(WrongOption::error(format_args!("{}: {ONE_FORM}", output.display())));
             }
             return Ok(first.clone());
         }
@@ -249,14 +250,14 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
         _ => None,
     });
     if forms.iter().any(|form| !matches!(form, Form::Rows(_) | Form::Unreadable)) {
-        bail!("{}: {ONE_FORM}", output.display());
+        return Err(WrongOption::error(format_args!("{}: {ONE_FORM}", output.display())));
     }
     for other in tables {
         if let Some(difference) = difference(first, other) {
-            bail!(
+            return Err(WrongOption::error(format_args!(
                 "{}: all rows of a file must have the same columns, but {difference}; name a folder, which gets a file for each input",
                 output.display()
-            );
+            )));
         }
     }
     Ok(Form::Rows(Arc::clone(first)))

@@ -1,23 +1,27 @@
-//! Decompresses zstd and lz4 files: any number of frames, with skippable frames before and between them.
+//! Decompresses zstd and lz4 files: any number of frames, with skippable frames before and between them. After damage,
+//! reading continues at the next frame.
 //!
 //! A skippable frame has no meaning to the decompressor. `pzstd` and other programs store notes in them. In
 //! WARC files, according to the WARC specification for Zstandard, the first one may contain a dictionary that
-//! all frames of the file need. Memory: the dictionary, at most [`DICTIONARY_BYTES_MAX`].
+//! all frames of the file need. Memory: the dictionary, at most [`DICTIONARY_BYTES_MAX`], and the bytes to look back.
 
 use std::io::{self, BufRead, Read};
 
-use zstd::stream::read::Decoder as ZstdDecoder;
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+use zstd::stream::read::Decoder as ZstdReader;
 
-use super::lz4::Lz4Frames;
-use super::machine_error::is_machine_error;
+use super::look_back::{LookBack, Members, Resuming};
+use super::lz4::{self, Lz4Frames};
 
 const ZSTD: [u8; 4] = *b"\x28\xb5\x2f\xfd";
-const LZ4: [u8; 4] = *b"\x04\x22\x4d\x18";
+pub(super) const LZ4: [u8; 4] = *b"\x04\x22\x4d\x18";
 /// Magic number of the skippable frame with a dictionary
 /// (<https://iipc.github.io/warc-specifications/specifications/warc-zstd/>).
 const DICTIONARY: [u8; 4] = *b"\x5d\x2a\x4d\x18";
 /// Maximum size of a dictionary. Common dictionaries have 100 KiB to 1 MiB.
 const DICTIONARY_BYTES_MAX: u64 = 16 << 20;
+/// Number of bytes in which the next zstd frame is looked for after an error: more than the largest block.
+const ZSTD_BACK_MAX: usize = 256 * 1024;
 
 /// Returns true if the input begins with zstd, lz4 or a skippable frame.
 pub(super) fn may_begin(start: &[u8]) -> bool {
@@ -43,37 +47,109 @@ fn is_skippable(magic: &[u8; 4]) -> bool {
 }
 
 /// Decompresses an input for which [`may_begin`] is true. An error at its beginning is returned by the first
-/// read. After an error, nothing more is read.
+/// read.
 pub(super) fn decompressed(compressed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
-    let frames = begin(compressed).unwrap_or_else(|error| Box::new(Failed(Some(error))));
-    Box::new(UpToError(Some(frames)))
+    let mut compressed = LookBack::new(compressed, ZSTD_BACK_MAX);
+    match begin(&mut compressed) {
+        Ok(Begun::Empty) => Box::new(io::empty()),
+        Ok(Begun::Lz4) => Box::new(Resuming::new(Lz4Frames::new(compressed.looking_back(lz4::BACK_MAX)))),
+        Ok(Begun::Zstd(dictionary)) => Box::new(Resuming::new(ZstdFrames::new(compressed, dictionary))),
+        // The frames after it are probably those of zstd, whose programs write skippable frames.
+        Err(error) => Box::new(Resuming::after(error, ZstdFrames::new(compressed, Vec::new()))),
+    }
 }
 
-fn begin(mut compressed: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let mut dictionary = None;
-    let magic = loop {
-        let Some(magic) = next_magic(&mut compressed)? else { return Ok(Box::new(io::empty())) };
+/// The first frame that is not skippable.
+enum Begun {
+    Empty,
+    Lz4,
+    /// A frame of zstd, and the dictionary before it. The dictionary may be empty.
+    Zstd(Vec<u8>),
+}
+
+fn begin<R: BufRead>(compressed: &mut LookBack<R>) -> io::Result<Begun> {
+    let mut dictionary = Vec::new();
+    loop {
+        let Some(magic) = next_magic(compressed)? else { return Ok(Begun::Empty) };
         if !is_skippable(&magic) {
-            break magic;
+            compressed.go_back(magic.len());
+            compressed.mark();
+            return match magic {
+                ZSTD => Ok(Begun::Zstd(dictionary)),
+                LZ4 => Ok(Begun::Lz4),
+                _ => Err(invalid(
+                    "the skippable frame at its beginning is followed by neither zstd nor lz4 data",
+                )),
+            };
         }
-        let length = frame_length(&mut compressed)?;
-        if magic == DICTIONARY && dictionary.is_none() {
-            dictionary = Some(read_dictionary(&mut compressed, length)?);
+        let length = frame_length(compressed)?;
+        if magic == DICTIONARY && dictionary.is_empty() {
+            dictionary = read_dictionary(compressed, length)?;
         } else {
-            skip_frame(&mut compressed, length)?;
+            skip_frame(compressed, length)?;
         }
-    };
-    let compressed = Begun { magic, given: 0, rest: compressed };
-    match magic {
-        ZSTD => Ok(match dictionary {
-            Some(dictionary) => {
-                Box::new(ZstdDecoder::with_dictionary(io::BufReader::new(compressed), &dictionary)?)
-            }
-            None => Box::new(ZstdDecoder::new(compressed)?),
-        }),
-        LZ4 => Ok(Box::new(Lz4Frames::new(io::BufReader::new(compressed)))),
-        _ => Err(invalid("the skippable frame at its beginning is followed by neither zstd nor lz4 data")),
     }
+}
+
+/// A reader of the decompressed bytes of all zstd frames.
+struct ZstdFrames<R> {
+    compressed: LookBack<R>,
+    /// The decoder, which is created by the first read.
+    decoder: Option<Decoder<'static>>,
+    /// The dictionary that all frames need; empty if they need none. If it is damaged, each frame fails.
+    dictionary: Vec<u8>,
+    /// True from the first byte of a frame to its last one.
+    in_frame: bool,
+}
+
+impl<R: BufRead> ZstdFrames<R> {
+    fn new(compressed: LookBack<R>, dictionary: Vec<u8>) -> Self {
+        Self { compressed, decoder: None, dictionary, in_frame: false }
+    }
+}
+
+impl<R: BufRead> Read for ZstdFrames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !buffer.is_empty() {
+            let decoder = match &mut self.decoder {
+                Some(decoder) => decoder,
+                none => none.insert(Decoder::with_dictionary(&self.dictionary)?),
+            };
+            let bytes = self.compressed.fill_buf()?;
+            let has_ended = bytes.is_empty();
+            if has_ended && !self.in_frame {
+                break;
+            }
+            let (mut input, mut output) = (InBuffer::around(bytes), OutBuffer::around(&mut *buffer));
+            let left = decoder.run(&mut input, &mut output);
+            let (taken, given) = (input.pos(), output.pos());
+            self.compressed.consume(taken);
+            self.in_frame = left? > 0;
+            if !self.in_frame {
+                self.compressed.mark();
+            }
+            if given > 0 {
+                return Ok(given);
+            }
+            if has_ended && self.in_frame {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "incomplete frame"));
+            }
+        }
+        Ok(0)
+    }
+}
+
+impl<R: BufRead> Members for ZstdFrames<R> {
+    fn next_member(&mut self) -> io::Result<bool> {
+        self.decoder.as_mut().map_or(Ok(()), Operation::reinit)?;
+        self.in_frame = false;
+        self.compressed.seek(|bytes| begins(bytes, &ZSTD))
+    }
+}
+
+/// Returns true if `bytes` begins with `magic`, or may do so after the end of the slice.
+pub(super) fn begins(bytes: &[u8], magic: &[u8; 4]) -> bool {
+    bytes.iter().zip(magic).all(|(byte, magic)| byte == magic)
 }
 
 /// Reads the dictionary from a frame of `length` bytes. It may be compressed with zstd.
@@ -89,7 +165,7 @@ fn read_dictionary(compressed: &mut impl Read, length: u64) -> io::Result<Vec<u8
         return Ok(dictionary);
     }
     let mut decompressed = Vec::new();
-    ZstdDecoder::new(&*dictionary)?.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut decompressed)?;
+    ZstdReader::new(&*dictionary)?.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut decompressed)?;
     match decompressed.len() as u64 > DICTIONARY_BYTES_MAX {
         true => Err(invalid("its dictionary is larger than 16 MiB")),
         false => Ok(decompressed),
@@ -120,71 +196,28 @@ fn skip_frame(compressed: &mut impl Read, length: u64) -> io::Result<()> {
     }
 }
 
-/// Skips skippable frames. Returns the magic number of the next other frame, or `None` at the end of the input.
-pub(super) fn skip_frames(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
-    loop {
-        match next_magic(compressed)? {
-            Some(magic) if is_skippable(&magic) => {
-                let length = frame_length(compressed)?;
-                skip_frame(compressed, length)?;
-            }
-            magic => return Ok(magic),
+/// Skips skippable frames. Returns false at the end of the input; otherwise the next frame is marked.
+pub(super) fn skip_frames<R: BufRead>(compressed: &mut LookBack<R>) -> io::Result<bool> {
+    while let Some(magic) = next_magic(compressed)? {
+        if !is_skippable(&magic) {
+            compressed.go_back(magic.len());
+            compressed.mark();
+            return Ok(true);
         }
+        let length = frame_length(compressed)?;
+        skip_frame(compressed, length)?;
     }
+    Ok(false)
 }
 
 fn invalid(problem: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
-/// A reader of a frame whose magic number was already taken from the input.
-struct Begun<R> {
-    magic: [u8; 4],
-    given: usize,
-    rest: R,
-}
-
-impl<R: Read> Read for Begun<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let held = &self.magic[self.given..];
-        if held.is_empty() {
-            return self.rest.read(buffer);
-        }
-        let count = held.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&held[..count]);
-        self.given += count;
-        Ok(count)
-    }
-}
-
-/// A reader that ends after the first error of the format.
-struct UpToError(Option<Box<dyn Read + Send>>);
-
-impl Read for UpToError {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.as_mut().map_or(Ok(0), |frames| frames.read(buffer));
-        if let Err(error) = &read
-            && error.kind() != io::ErrorKind::Interrupted
-            && !is_machine_error(error)
-        {
-            self.0 = None;
-        }
-        read
-    }
-}
-
-/// A reader that only returns an error.
-struct Failed(Option<io::Error>);
-
-impl Read for Failed {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::look_back::tests::{damage_costs_one_member, false_members_take_linear_time};
 
     fn skippable(kind: u8, contents: &[u8]) -> Vec<u8> {
         let length = u32::try_from(contents.len()).expect("a short frame");
@@ -200,6 +233,27 @@ mod tests {
 
     fn zstd(text: &str) -> Vec<u8> {
         zstd::encode_all(text.as_bytes(), 1).expect("memory")
+    }
+
+    fn open(file: Vec<u8>, buffer: usize) -> Box<dyn Read + Send> {
+        decompressed(io::BufReader::with_capacity(buffer, io::Cursor::new(file)))
+    }
+
+    /// Damage to one frame cost the rest of the file.
+    #[test]
+    fn reading_continues_at_the_next_frame() {
+        let text = |text: &[u8]| std::str::from_utf8(text).expect("text").to_owned();
+        damage_costs_one_member(|bytes| lz4(&text(bytes)), open);
+        damage_costs_one_member(|bytes| [skippable(0, b"a note"), zstd(&text(bytes))].concat(), open);
+        let checked = |bytes: &[u8]| {
+            let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("memory");
+            encoder.include_checksum(true).expect("a valid setting");
+            io::Write::write_all(&mut encoder, bytes).expect("memory");
+            encoder.finish().expect("memory")
+        };
+        damage_costs_one_member(checked, open);
+        false_members_take_linear_time(&[&ZSTD[..], b"\0\x58\x01\0\0"].concat(), open);
+        false_members_take_linear_time(&[&LZ4[..], b"\x40\x70\xdf\xff\xff\0\0"].concat(), open);
     }
 
     /// Reads through buffers of different sizes.

@@ -9,106 +9,68 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-use super::machine_error::is_machine_error;
+use super::look_back::{LookBack, Members, Resuming};
 
 /// The first bytes of every member: two magic bytes, and the number of the only compression method.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 /// The flags that no header sets. The flags are in the byte after [`MAGIC`].
 const RESERVED_FLAGS: u8 = 0xe0;
+/// Number of bytes in which the next member is looked for after an error: more than the largest block without
+/// compression, whose wrong length is noticed at its end.
+const BACK_MAX: usize = 128 * 1024;
 
-/// A reader of the decompressed bytes of all members. After an error, reading continues at the next member.
-pub(super) struct GzipMembers<R> {
-    /// The current member. `None` only while its reader is passed on to the next one.
-    member: Option<GzDecoder<R>>,
-    state: State,
+/// Returns a reader of the decompressed bytes of all members. After an error, reading continues at the next member.
+pub(super) fn decompressed<R: BufRead>(compressed: R) -> Resuming<impl Members + use<R>> {
+    let member = GzDecoder::new(LookBack::new(compressed, BACK_MAX));
+    Resuming::new(GzipMembers { member: Some(member) })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Sound,
-    /// An error occurred, and the beginning of the next member is not found yet.
-    Failed,
-    /// A member after an error has begun, but has not returned any bytes. A new error belongs to the same damage.
-    Resumed,
+struct GzipMembers<R> {
+    /// The current member. `None` only while its reader is passed on to the next one.
+    member: Option<GzDecoder<LookBack<R>>>,
 }
 
 impl<R: BufRead> GzipMembers<R> {
-    pub(super) fn new(compressed: R) -> Self {
-        Self { member: Some(GzDecoder::new(compressed)), state: State::Sound }
-    }
-
     fn begin_member(&mut self) {
         self.member = self.member.take().map(|member| GzDecoder::new(member.into_inner()));
-    }
-
-    /// Reads from the current member, or begins the next one. Returns `None` if it has to be called again.
-    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        let Some(member) = &mut self.member else { return Ok(Some(0)) };
-        if self.state == State::Failed {
-            if !skip_to_member(member.get_mut())? {
-                return Ok(Some(0));
-            }
-            self.state = State::Resumed;
-            self.begin_member();
-            return Ok(None);
-        }
-        let bytes = member.read(buffer)?;
-        if bytes > 0 || buffer.is_empty() {
-            self.state = State::Sound;
-            return Ok(Some(bytes));
-        }
-        if is_filled_up(member.get_mut())? {
-            return Ok(Some(0));
-        }
-        if member.get_mut().fill_buf()?.first() != Some(&MAGIC[0]) {
-            let problem = "data that is not gzip follows a complete member";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
-        }
-        self.begin_member();
-        Ok(None)
     }
 }
 
 impl<R: BufRead> Read for GzipMembers<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.read_once(buffer) {
-                Ok(Some(bytes)) => return Ok(bytes),
-                Ok(None) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted || is_machine_error(&error) => {
-                    return Err(error);
-                }
-                Err(error) => {
-                    let is_known = self.state == State::Resumed;
-                    self.state = State::Failed;
-                    if !is_known {
-                        return Err(error);
-                    }
-                }
+            let Some(member) = &mut self.member else { return Ok(0) };
+            let bytes = member.read(buffer)?;
+            if bytes > 0 || buffer.is_empty() {
+                return Ok(bytes);
             }
+            let compressed = member.get_mut();
+            compressed.mark();
+            if is_filled_up(compressed)? {
+                return Ok(0);
+            }
+            compressed.mark();
+            if compressed.fill_buf()?.first() != Some(&MAGIC[0]) {
+                let problem = "data that is not gzip follows a complete member";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+            }
+            self.begin_member();
         }
     }
 }
 
-/// Skips bytes up to the next member, or what may be its first bytes at the end of the buffer. Returns false at the
-/// end of the input.
-fn skip_to_member(reader: &mut impl BufRead) -> io::Result<bool> {
-    loop {
-        let bytes = reader.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(false);
-        }
-        let begins_member = |at: &usize| {
-            let head = &bytes[*at..];
-            let is_magic = head.iter().zip(MAGIC).all(|(byte, magic)| *byte == magic);
-            is_magic && head.get(MAGIC.len()).is_none_or(|flags| flags & RESERVED_FLAGS == 0)
+impl<R: BufRead> Members for GzipMembers<R> {
+    fn next_member(&mut self) -> io::Result<bool> {
+        let Some(member) = &mut self.member else { return Ok(false) };
+        let begins_member = |bytes: &[u8]| {
+            let is_magic = bytes.iter().zip(MAGIC).all(|(byte, magic)| *byte == magic);
+            is_magic && bytes.get(MAGIC.len()).is_none_or(|flags| flags & RESERVED_FLAGS == 0)
         };
-        let next = memchr::memchr_iter(MAGIC[0], bytes).find(begins_member);
-        let skipped = next.unwrap_or(bytes.len());
-        reader.consume(skipped);
-        if next.is_some() {
-            return Ok(true);
+        let is_found = member.get_mut().seek(begins_member)?;
+        if is_found {
+            self.begin_member();
         }
+        Ok(is_found)
     }
 }
 
@@ -130,6 +92,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::source::look_back::tests::{damage_costs_one_member, false_members_take_linear_time};
 
     fn gzip(text: &str) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -139,7 +102,7 @@ mod tests {
 
     fn decompressed(compressed: &[u8]) -> io::Result<String> {
         let mut text = String::new();
-        GzipMembers::new(compressed).read_to_string(&mut text).map(|_| text)
+        super::decompressed(compressed).read_to_string(&mut text).map(|_| text)
     }
 
     #[test]
@@ -153,35 +116,14 @@ mod tests {
         }
     }
 
-    /// A damaged member cost all members after it.
+    /// A damaged member cost all members after it, and one that was cut by a few bytes the next one.
     #[test]
     fn reading_continues_at_the_next_member() {
-        let texts: Vec<String> = (0..5).map(|number| format!("{number} ").repeat(1000)).collect();
-        let members: Vec<Vec<u8>> = texts.iter().map(|text| gzip(text)).collect();
-        let read = |file: &[u8], buffer: usize| {
-            let mut members = GzipMembers::new(io::BufReader::with_capacity(buffer, file));
-            let (mut text, mut errors) = (Vec::new(), 0);
-            let mut part = [0; 700];
-            loop {
-                match members.read(&mut part) {
-                    Ok(0) => return (String::from_utf8_lossy(&text).into_owned(), errors),
-                    Ok(bytes) => text.extend_from_slice(&part[..bytes]),
-                    Err(_) => errors += 1,
-                }
-            }
-        };
-        for at in 0..members[1].len() {
-            let mut damaged = members.clone();
-            damaged[1][at] ^= 0x55;
-            for file in [damaged.concat(), [&damaged[0][..], b"garbage\x1f", &damaged[2..].concat()].concat()]
-            {
-                let (text, errors) = read(&file, 1 << 20);
-                assert!(text.ends_with(&texts[2..].concat()), "damaged at {at}");
-                // Any time and padding is valid.
-                assert!(errors == 1 || text == texts.concat(), "damaged at {at}: {errors}");
-                assert!(read(&file, 5).0.ends_with(&texts[3..].concat()), "damaged at {at}");
-            }
-        }
+        let open =
+            |file, buffer| super::decompressed(io::BufReader::with_capacity(buffer, io::Cursor::new(file)));
+        let pack = |text: &[u8]| gzip(std::str::from_utf8(text).expect("text"));
+        damage_costs_one_member(pack, open);
+        false_members_take_linear_time(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\xff\xff\0\0", open);
     }
 
     /// A file that was filled up with zeros counted as broken, with the advice to fetch it again.

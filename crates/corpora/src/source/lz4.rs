@@ -9,61 +9,73 @@ use std::io::{self, BufRead, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::frames::skip_frames;
+use super::frames::{LZ4, begins, skip_frames};
+use super::look_back::{LookBack, Members};
+
+/// Number of bytes in which the next frame is looked for after an error: more than the largest block.
+pub(super) const BACK_MAX: usize = (4 << 20) + 1024;
 
 /// A reader of the decompressed bytes of all frames.
-pub(super) struct Lz4Frames<R: Read> {
-    frames: FrameDecoder<CompressedReader<R>>,
-    /// True after the last frame.
-    has_ended: bool,
+pub(super) struct Lz4Frames<R: BufRead> {
+    /// The decoder of the current frame. `None` only while its reader is passed on to the next one.
+    frame: Option<FrameDecoder<CompressedReader<R>>>,
+    /// True from the first byte of a frame to its last one.
+    in_frame: bool,
 }
 
 impl<R: BufRead> Lz4Frames<R> {
-    pub(super) fn new(compressed: R) -> Self {
-        let compressed = CompressedReader { inner: compressed, magic: [0; 4], held: 0, met_end: false };
-        Self { frames: FrameDecoder::new(compressed), has_ended: false }
+    pub(super) fn new(compressed: LookBack<R>) -> Self {
+        Self { frame: Some(decoder(compressed)), in_frame: false }
     }
 }
 
 impl<R: BufRead> Read for Lz4Frames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while !self.has_ended && !buffer.is_empty() {
-            let bytes = self.frames.read(buffer)?;
+        let Some(frame) = self.frame.as_mut().filter(|_| !buffer.is_empty()) else { return Ok(0) };
+        loop {
+            if !self.in_frame {
+                self.in_frame = skip_frames(&mut frame.get_mut().inner)?;
+                if !self.in_frame {
+                    return Ok(0);
+                }
+            }
+            let bytes = frame.read(buffer)?;
             if bytes > 0 {
                 return Ok(bytes);
             }
-            let compressed = self.frames.get_mut();
-            if compressed.met_end {
+            if frame.get_ref().met_end {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            match skip_frames(&mut compressed.inner)? {
-                Some(magic) => (compressed.magic, compressed.held) = (magic, magic.len()),
-                None => self.has_ended = true,
-            }
+            self.in_frame = false;
+            frame.get_mut().inner.mark();
         }
-        Ok(0)
     }
+}
+
+impl<R: BufRead> Members for Lz4Frames<R> {
+    fn next_member(&mut self) -> io::Result<bool> {
+        let Some(frame) = self.frame.take() else { return Ok(false) };
+        let mut compressed = frame.into_inner().inner;
+        let is_found = compressed.seek(|bytes| begins(bytes, &LZ4));
+        self.frame = Some(decoder(compressed));
+        self.in_frame = false;
+        is_found
+    }
+}
+
+fn decoder<R: BufRead>(compressed: LookBack<R>) -> FrameDecoder<CompressedReader<R>> {
+    FrameDecoder::new(CompressedReader { inner: compressed, met_end: false })
 }
 
 /// A reader of the compressed bytes.
 struct CompressedReader<R> {
-    inner: R,
-    /// The first bytes of a frame. The last `held` of them have not been returned yet.
-    magic: [u8; 4],
-    held: usize,
+    inner: LookBack<R>,
     /// True if more data was requested than there is.
     met_end: bool,
 }
 
-impl<R: Read> Read for CompressedReader<R> {
+impl<R: BufRead> Read for CompressedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.held > 0 {
-            let held = &self.magic[self.magic.len() - self.held..];
-            let count = held.len().min(buffer.len());
-            buffer[..count].copy_from_slice(&held[..count]);
-            self.held -= count;
-            return Ok(count);
-        }
         let bytes = self.inner.read(buffer)?;
         self.met_end |= bytes == 0 && !buffer.is_empty();
         Ok(bytes)

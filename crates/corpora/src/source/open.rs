@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 
 use super::csv::{self, CsvRows, Wanted};
 use super::frames;
-use super::gzip::GzipMembers;
+use super::gzip;
 use super::index::originals::IndexedOriginals;
 use super::index::records::IndexedRecords;
 use super::json_lines::JsonLines;
@@ -311,7 +311,7 @@ fn decompressed(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Resul
     }
     let compressed = CompressedReader { inner: raw, read };
     Ok(match compressed.inner.buffer().starts_with(b"\x1f\x8b") {
-        true => Box::new(GzipMembers::new(compressed)),
+        true => Box::new(gzip::decompressed(compressed)),
         false => frames::decompressed(compressed),
     })
 }

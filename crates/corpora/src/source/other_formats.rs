@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use serde::de::IgnoredAny;
+
 use super::page_file::begins_page;
 
 /// The first bytes of unsupported formats, and their names with advice.
@@ -63,6 +65,9 @@ const HEAD_BYTES: usize = 4096;
 /// Number of bytes in which a zero byte shows that this is not text.
 const BINARY_LOOKED_AT: usize = 256;
 
+/// Number of bytes after a JSON object in which another one must begin.
+const SEPARATOR_BYTES: usize = 16;
+
 const CPIO: &str = "a cpio archive (unpack it first, and name the folder)";
 const PICKLE: &str = "a Python pickle";
 const TWICE: &str = "compressed twice (decompress it once)";
@@ -120,6 +125,11 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     if text.strip_prefix(b"[").is_some_and(|rest| matches!(rest.trim_ascii_start().first(), Some(b'{'))) {
         return Some("one JSON array (`jq -c '.[]' FILE` writes its elements as lines)");
     }
+    if is_objects_in_one_line(text) {
+        return Some(
+            "JSON objects in one line, such as lines that end in carriage returns (`jq -c . FILE` writes one a line)",
+        );
+    }
     let (first_line, rest) = text.split_at(memchr::memchr(b'\n', text).unwrap_or(text.len()));
     // If the next line is a complete object, only this line is broken.
     let continues = match first_line.trim_ascii_end() {
@@ -150,6 +160,21 @@ fn is_tar(start: &[u8]) -> bool {
     let bytes = header.iter().enumerate();
     let sum = bytes.map(|(at, byte)| u32::from(if TAR_CHECKSUM.contains(&at) { b' ' } else { *byte })).sum();
     checksum == Some(sum)
+}
+
+/// Returns true if the bytes are several JSON objects without a line feed between them. If further lines follow, only
+/// this one is broken.
+fn is_objects_in_one_line(text: &[u8]) -> bool {
+    let text = text.trim_ascii_end();
+    if !text.starts_with(b"{") || memchr::memchr(b'\n', text).is_some() {
+        return false;
+    }
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    let is_one = values.next().is_some_and(|value| value.is_ok());
+    // The separator of records may also be a character that is no white space of JSON.
+    let rest = &text[values.byte_offset()..];
+    let rest = String::from_utf8_lossy(&rest[..rest.len().min(SEPARATOR_BYTES)]);
+    is_one && rest.trim_start_matches(|c: char| c.is_whitespace() || c.is_control()).starts_with('{')
 }
 
 /// Returns true if the bytes begin with a valid header of zlib, whose two bytes are a multiple of 31, and the data
@@ -247,6 +272,9 @@ mod tests {
             (b" [\n  {\n", "JSON array"),
             (b"{\r\n  \"url\": 1\r\n}\r\n", "several lines"),
             (b"[\n1]", "several lines"),
+            (b"{\"url\": \"http://a/\"}\r{\"url\": \"http://b/\"}\r", "carriage returns"),
+            (b"{\"url\": \"http://a/\"}{\"url\": \"http://b/\"}\n", "in one line"),
+            ("{\"url\": \"http://a/\"}\u{2028}{\"url\": \"http://b/\"}".as_bytes(), "in one line"),
             (b"7z\xbc\xaf\x27\x1c\0", "7z"),
             (b"\xfd7zXZ\0\0", "xz"),
             (b"<?xml version=\"1.0\"?><rss>", "XML"),
@@ -290,6 +318,9 @@ mod tests {
             b"[\"page_crawled\", {\"r\": 1}]\n",
             b"{",
             b"{\n{\"url\": \"http://a/\"}\n",
+            b"{\"url\":\r\"http://a/\"}\r",
+            b"{\"url\": \"http://a/\"}{\"url\": \"http://b/\"}\n{\"url\": \"http://c/\"}\n",
+            b"{\"url\": \"http://a/\"}\r\n{\"url\": \"http://b/\"}\r\n",
             b"",
             b"url,text\n",
             b"From: \nthe beginning\n",

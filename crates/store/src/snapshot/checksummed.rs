@@ -98,12 +98,12 @@ impl ChecksummedReader {
         }
     }
 
-    /// Reads the checksum. Returns true if it is that of everything read before.
+    /// Reads the checksum. Returns true if it is that of everything read before, and nothing follows it.
     pub(super) fn sum_fits(&mut self) -> io::Result<bool> {
         let expected = self.hash.digest();
         let mut bytes = [0; SUM_BYTES as usize];
         self.inner.read_exact(&mut bytes)?;
-        Ok(u64::from_be_bytes(bytes) == expected)
+        Ok(u64::from_be_bytes(bytes) == expected && self.inner.fill_buf()?.is_empty())
     }
 }
 

@@ -81,8 +81,10 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
             continue;
         }
         let Some((data, rest)) = rest.split_at_checked(size) else {
-            // This is a text that begins with a number, or a chunk that is cut off. By the standard, chunks have CRLF.
-            if is_first && line_end == "\n" {
+            // This is a text that begins with a number, or a chunk that is cut off. By the standard, chunks have CRLF,
+            // and no text begins with a number that overflows, or with one before markup.
+            let is_chunk = line_end == "\r\n" || size == usize::MAX || begins_with_markup(rest);
+            if is_first && !is_chunk {
                 return None;
             }
             joined.data.extend_from_slice(rest);
@@ -92,7 +94,7 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
         // The archive may end within the line end.
         if is_first && !is_framed && !matches!(rest, b"" | b"\r") && chunk_size(rest).is_none() {
             // No page begins with a number and CRLF before its markup, so this is a chunk with a wrong size.
-            let is_markup = line_end == "\r\n" && data.trim_ascii_start().starts_with(b"<");
+            let is_markup = line_end == "\r\n" && begins_with_markup(data);
             let data = [data, rest].concat();
             return is_markup.then_some(Joined { data, is_whole: false, ..joined });
         }
@@ -112,6 +114,10 @@ fn begins_with_wrong_size(body: &[u8]) -> bool {
     let is_size = chunk_size(body).is_some();
     let looks_chunked = rest.starts_with(b"<") || rest.ends_with(LAST_CHUNK);
     !is_size && !line.trim_ascii().is_empty() && line.iter().all(looks_like_size) && looks_chunked
+}
+
+fn begins_with_markup(data: &[u8]) -> bool {
+    data.trim_ascii_start().starts_with(b"<")
 }
 
 fn begins_with_line_end(rest: Option<&[u8]>) -> bool {
@@ -185,6 +191,9 @@ mod tests {
             ("-5\r\n<p>text", "-5\r\n<p>text", false),
             // A size of more than 64 bits was taken for text, and not reported.
             ("10000000000000000\r\nplain text", "plain text", false),
+            ("10000000000000000\nplain text", "plain text", false),
+            // With bare line feeds, a first chunk that is cut off was taken for text as well.
+            ("500\n<p>text", "<p>text", false),
             ("3\r\nabc\r\nfffffffffffffffffffff\r\nde\r\n", "abcde\r\n", false),
             ("00000000000000000000003\r\nabc\r\n0\r\n\r\n", "abc", true),
             ("8\r\n3\r\nabc\r\n\r\n7\r\n2\r\nde\r\n\r\n5\r\n0\r\n\r\n\r\n0\r\n\r\n", "abcde", true),
@@ -226,6 +235,7 @@ mod tests {
             "0\r\n\r\n<p>text",
             "2\nlines of text\n",
             "2024\nwas a year\n",
+            "1\n<p>text",
             "+3\r\nabc\r\n",
             "\r\n<p>text",
             "<p>\r\n<p>text",
