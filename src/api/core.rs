@@ -24,7 +24,7 @@ use leitong_base::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinti
 use leitong_cluster::{ClusterId, Scratch};
 use leitong_corpora::source::Payload;
 use leitong_text::page::mapping::MessageOutcome;
-use leitong_text::page::{Body, Hints, Page, PageError, decompressed};
+use leitong_text::page::{Body, DecompressError, Hints, Page, PageError, decompressed};
 
 /// Converter of requests to answers, shared by all threads.
 pub(crate) struct Core {
@@ -118,7 +118,11 @@ impl Core {
         match decompressed(&body, codings, max) {
             Ok(Cow::Owned(decompressed)) => Ok(decompressed),
             Ok(Cow::Borrowed(_)) => Ok(body),
-            Err(_) => Err(Problem::new(
+            Err(DecompressError::Damaged) => Err(Problem::new(
+                ProblemKind::BrokenBody,
+                "the compressed body is damaged or ends early; send it again",
+            )),
+            Err(DecompressError::TooLarge | DecompressError::TooManyCodings(_)) => Err(Problem::new(
                 ProblemKind::TooLarge,
                 format!(
                     "the body cannot be decompressed within {max} bytes (api.body_bytes_max) and 5 content codings"

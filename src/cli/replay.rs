@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     for partition in partitions {
         run.replay(partition, &mut sink)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if counts.dead_letters() > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
 /// A replay of some partitions, one by one.

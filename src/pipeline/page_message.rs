@@ -95,6 +95,7 @@ impl Message<'_> {
             Ok(body) => Body::HtmlBytes(body.into_owned()),
             Err(DecompressError::TooLarge) => Body::TooLarge(value.len() as u64),
             Err(DecompressError::TooManyCodings(codings)) => Body::TooManyCodings(codings),
+            Err(damaged @ DecompressError::Damaged) => return Err(damaged.into()),
         };
         let hints = Hints { charset: None, content_type: self.content_type().map(str::to_owned) };
         Ok(Page { hints, ..Page::new(url, body) })

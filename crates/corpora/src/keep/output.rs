@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use flate2::write::GzEncoder;
-use lz4_flex::frame::FrameEncoder;
+use lz4_flex::frame::{FrameEncoder, FrameInfo};
 
 use super::annotate::{Added, Annotation};
 use super::forms::{self, Form, NamedFormat};
@@ -403,11 +403,18 @@ impl CompressedFile {
                 member.finish()?;
             }
             Codec::Lz4 => {
-                let mut frame = FrameEncoder::new(&mut self.members);
+                // Without a checksum, a reader would not notice a changed letter.
+                let with_checksum = FrameInfo::new().content_checksum(true);
+                let mut frame = FrameEncoder::with_frame_info(with_checksum, &mut self.members);
                 frame.write_all(&self.waiting)?;
                 frame.finish()?;
             }
-            Codec::Zstd => zstd::stream::copy_encode(&*self.waiting, &mut self.members, 0)?,
+            Codec::Zstd => {
+                let mut frame = zstd::Encoder::new(&mut self.members, 0)?;
+                frame.include_checksum(true)?;
+                frame.write_all(&self.waiting)?;
+                frame.finish()?;
+            }
         }
         self.is_empty = false;
         self.waiting.clear();

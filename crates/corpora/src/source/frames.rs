@@ -216,6 +216,8 @@ fn invalid(problem: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use crate::source::look_back::tests::{damage_costs_one_member, false_members_take_linear_time};
 
@@ -225,7 +227,6 @@ mod tests {
     }
 
     fn lz4(text: &str) -> Vec<u8> {
-        use std::io::Write;
         let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
         encoder.write_all(text.as_bytes()).expect("memory");
         encoder.finish().expect("memory")
@@ -242,17 +243,22 @@ mod tests {
     /// Damage to one frame cost the rest of the file.
     #[test]
     fn reading_continues_at_the_next_frame() {
-        let text = |text: &[u8]| std::str::from_utf8(text).expect("text").to_owned();
-        damage_costs_one_member(|bytes| lz4(&text(bytes)), open);
-        damage_costs_one_member(|bytes| [skippable(0, b"a note"), zstd(&text(bytes))].concat(), open);
-        let checked = |bytes: &[u8]| {
-            let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("memory");
-            encoder.include_checksum(true).expect("a valid setting");
-            io::Write::write_all(&mut encoder, bytes).expect("memory");
+        let lz4 = |bytes: &[u8]| {
+            let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+            let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
+            encoder.write_all(bytes).expect("memory");
             encoder.finish().expect("memory")
         };
-        damage_costs_one_member(checked, open);
-        false_members_take_linear_time(&[&ZSTD[..], b"\0\x58\x01\0\0"].concat(), open);
+        let zstd = |bytes: &[u8]| {
+            let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("memory");
+            encoder.include_checksum(true).expect("a valid setting");
+            encoder.write_all(bytes).expect("memory");
+            encoder.finish().expect("memory")
+        };
+        let buffers = [5, 97, 1 << 20];
+        damage_costs_one_member(lz4, &buffers, open);
+        damage_costs_one_member(zstd, &buffers, open);
+        false_members_take_linear_time(&[&ZSTD[..], b"\0\x58\0\0\x10"].concat(), open);
         false_members_take_linear_time(&[&LZ4[..], b"\x40\x70\xdf\xff\xff\0\0"].concat(), open);
     }
 

@@ -122,7 +122,7 @@ mod tests {
         let open =
             |file, buffer| super::decompressed(io::BufReader::with_capacity(buffer, io::Cursor::new(file)));
         let pack = |text: &[u8]| gzip(std::str::from_utf8(text).expect("text"));
-        damage_costs_one_member(pack, open);
+        damage_costs_one_member(pack, &[1 << 20], open);
         false_members_take_linear_time(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\xff\xff\0\0", open);
     }
 

@@ -86,17 +86,8 @@ fn bounded(body: Cow<'_, [u8]>, bytes_max: usize) -> Result<Vec<u8>, BodyError> 
     if body.len() > bytes_max { Err(BodyError::TooLarge) } else { Ok(body.into_owned()) }
 }
 
-/// Undoes `codings`, starting with the last one.
-pub(super) fn decompress_all(
-    codings: &str,
-    body: Cow<'_, [u8]>,
-    bytes_max: usize,
-) -> Result<Vec<u8>, BodyError> {
-    decompress_codings(codings, body, bytes_max).map(|(body, _)| body)
-}
-
-/// Undoes `codings`, and also returns false if the data ended too early.
-fn decompress_codings(
+/// Undoes `codings`, starting with the last one. Also returns false if the data is damaged or ends too early.
+pub(super) fn decompress_codings(
     codings: &str,
     mut body: Cow<'_, [u8]>,
     bytes_max: usize,

@@ -2,12 +2,12 @@
 //! serialisers of a schema registry write in front of JSON.
 //!
 //! As with HTTP, a header is trusted only if the bytes agree with it. Memory: one decompressed value of
-//! limited size, and at most twice that in the process ([`decompress_all`]).
+//! limited size, and at most twice that in the process ([`decompress_codings`]).
 
 use std::borrow::Cow;
 
 use super::error::PageError;
-use super::http::{BodyError, decompress_all, known_codings};
+use super::http::{BodyError, decompress_codings, known_codings};
 
 /// Length of the header of a schema registry's serialiser: a zero byte, and the number of the schema.
 const SCHEMA_HEAD_BYTES: usize = 5;
@@ -19,6 +19,8 @@ pub enum DecompressError {
     TooLarge,
     /// The value has this many codings, which is too many.
     TooManyCodings(usize),
+    /// The compressed data is damaged or ends too early. Unlike an archived page, the value can be sent again.
+    Damaged,
 }
 
 /// Removes the content codings from a value. The result may have up to `bytes_max` bytes. Without a header,
@@ -37,8 +39,9 @@ pub fn decompressed<'v>(
     if is_object(value) {
         return Ok(value.into());
     }
-    match decompress_all(codings, value.into(), bytes_max) {
-        Ok(decompressed) => Ok(decompressed.into()),
+    match decompress_codings(codings, value.into(), bytes_max) {
+        Ok((decompressed, true)) => Ok(decompressed.into()),
+        Ok((_, false)) => Err(DecompressError::Damaged),
         Err(BodyError::TooLarge) => Err(DecompressError::TooLarge),
         Err(BodyError::TooManyCodings(count)) => Err(DecompressError::TooManyCodings(count)),
     }
@@ -67,6 +70,9 @@ impl From<DecompressError> for PageError {
             }
             DecompressError::TooManyCodings(count) => {
                 format!("it has {count} content codings, but at most 5 are supported")
+            }
+            DecompressError::Damaged => {
+                "its compressed data is damaged or ends early; write the message again".to_owned()
             }
         })
     }
@@ -116,6 +122,20 @@ mod tests {
             decompressed(&compressed, Some(header.as_bytes()), 2000),
             Err(DecompressError::TooManyCodings(9))
         );
+    }
+
+    /// A page whose compression was cut off was read as far as it went, as pages of archives are.
+    #[test]
+    fn damaged_values_are_refused() {
+        let page = b"<p>text".repeat(1000);
+        let zstd = zstd::encode_all(&page[..], 1).expect("memory");
+        for (value, header) in [(gzip(&page), "gzip"), (zstd, "zstd")] {
+            for cut in [1, 6] {
+                let cut = &value[..value.len() - cut];
+                let read = decompressed(cut, Some(header.as_bytes()), 10_000);
+                assert_eq!(read, Err(DecompressError::Damaged), "{header}");
+            }
+        }
     }
 
     #[test]
