@@ -465,7 +465,7 @@ fn an_output_name_of_another_format_is_refused() {
     ] {
         let keep = folder.path().join(keep);
         let run = dedup_files(&["--keep", keep.to_str().expect("a name")], &[input]);
-        assert_eq!(run.status, 1, "{}: {}", keep.display(), run.stderr);
+        assert_eq!(run.status, 2, "{}: {}", keep.display(), run.stderr);
         assert!(run.stderr.contains(told), "{}: {}", keep.display(), run.stderr);
     }
     for (input, keep) in [(&lines, "keep.txt"), (&lines, "keep.json"), (&table, "kept"), (&warc, "keep.warc")]
@@ -585,7 +585,7 @@ fn a_single_html_page_can_be_an_input() {
     // Pages do not fit into one file, and folders of other files need --url-base.
     let kept = folder.path().join("kept.jsonl");
     let run = dedup_files(&["--keep", kept.to_str().expect("UTF-8")], &[&page]);
-    assert!(run.status == 1 && run.stderr.contains("HTML pages are written to a folder"), "{}", run.stderr);
+    assert!(run.status == 2 && run.stderr.contains("HTML pages are written to a folder"), "{}", run.stderr);
     std::fs::create_dir(folder.path().join("site")).expect("a folder");
     std::fs::copy(&page, folder.path().join("site/a.html")).expect("copied");
     let run = dedup_files(&[], &[&folder.path().join("site")]);
@@ -714,7 +714,7 @@ fn folders_with_other_files_are_refused_for_tables_and_checkpoints() {
             let path = folder.path().join(name);
             let options = [option, common::name(&path), "--output", common::name(&verdicts)];
             let run = dedup_files(&options, &[&pages]);
-            assert_eq!(run.status, 1, "{option} {name}: {}", run.stderr);
+            assert_eq!(run.status, 2, "{option} {name}: {}", run.stderr);
             assert!(
                 run.stderr.contains(why) && !run.stderr.contains("os error"),
                 "{option} {name}: {}",

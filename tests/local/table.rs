@@ -73,6 +73,13 @@ fn a_damaged_table_is_refused_whatever_byte_it_is() {
         assert_eq!(run.status, 1, "cut to {length}");
         assert!(run.stderr.contains("ends early"), "{}", run.stderr);
     }
+    // Commands that only read accepted bytes after the checksum.
+    std::fs::write(&path, [&good[..], b"x"].concat()).expect("written");
+    let table = folder.path().join("table");
+    for command in ["verify", "info", "export"] {
+        let run = run(["table", command, common::name(&table)]);
+        assert_eq!(run.status, 1, "{command}: {}", run.stdout);
+    }
 }
 
 #[test]

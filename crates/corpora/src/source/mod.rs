@@ -163,7 +163,7 @@ impl Record {
 /// A fault in the file format of an input. It becomes a dead letter.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum FramingError {
-    /// The compressed data is damaged or ends early. What is left of this gzip member, or zstd or lz4 frame, is lost.
+    /// The compressed data is damaged or ends early. The rest of this gzip member, or zstd or lz4 frame, is lost.
     #[error("the compressed input {0}; fetch or write the file again, and run again")]
     BrokenCompression(String),
     /// A WARC record ends before its `Content-Length`.
