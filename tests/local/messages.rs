@@ -133,7 +133,7 @@ fn the_tables_for_operators_quote_the_programs_messages() {
             // Values are `…`, `A`, `B` and `N` in the table.
             let is_value = |word: &&str| ["…", "A", "B", "N"].contains(&word.trim_end_matches([',', ';']));
             let words: Vec<&str> = quote.split(' ').collect();
-            for part in words.split(|word| is_value(&word)).map(|part| part.join(" ")) {
+            for part in words.split(|word| is_value(word)).map(|part| part.join(" ")) {
                 assert!(said.contains(part.trim_end_matches([',', ':'])), "{page}: no message says {part:?}");
             }
         }

@@ -159,13 +159,13 @@ fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let is = if matches!(form, Form::Bytes) { "JSON lines or WARC records" } else { written.name() };
-    return Err(WrongOption::error(format_args!(
+    Err(WrongOption::error(format_args!(
         "{}: this is the name of {}, but documents keep the format of the inputs, which are {is}; choose a \
          name that ends in {}",
         output.display(),
         expected.name(),
         written.ending()
-    )));
+    )))
 }
 
 /// The format that belongs to the name of a file.
