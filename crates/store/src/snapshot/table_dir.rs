@@ -1,8 +1,8 @@
 //! Locks, loads and saves the folder of a table.
 //!
-//! Invariants: one process uses a folder at a time; the table's [file](super::file) is replaced in one step; it is used
-//! only if the hashes of the settings are right. Cost: loading and saving take time and I/O for all centroids in memory,
-//! and little for those in blocks.
+//! Invariants: one process uses a folder at a time; the table's file (`file.rs`) is replaced in one step; it is used only if
+//! the hashes of the settings are right. Cost: loading and saving take time and I/O for all centroids in memory, and
+//! little for those in blocks.
 
 use std::fs::File;
 use std::io;
