@@ -315,5 +315,5 @@ fn a_table_is_read_while_serve_has_it() {
 #[test]
 fn clients_without_permission_are_refused() {
     let run = common::run(["console", "--address", "0.0.0.0:0"]);
-    assert!(run.status == 1 && run.stderr.contains("other machines could reach it"), "{}", run.stderr);
+    assert!(run.status == 2 && run.stderr.contains("other machines could reach it"), "{}", run.stderr);
 }

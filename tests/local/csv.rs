@@ -194,7 +194,7 @@ fn a_folder_as_input_means_its_files() {
     assert_same("a folder", &compared(&run.verdicts()), &compared(&expected));
 
     let run = dedup_files(&["--keep", name(&folder.path().join("keep"))], &[&input]);
-    assert_eq!(run.status, 1);
+    assert_eq!(run.status, 2);
     assert!(run.stderr.contains("c.csv has others; name a folder"), "{}", run.stderr);
     let out = folder.path().join("out");
     let run = dedup_files(&["--keep", &format!("{}/", name(&out))], &[&input]);

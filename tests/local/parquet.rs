@@ -201,7 +201,7 @@ fn an_output_folder_has_a_file_per_input_and_one_file_has_one_format() {
         ([&first, &other], "d.parquet has \"url\" of type Utf8 (nullable); name a folder"),
     ] {
         let run = dedup_files(&["--keep", name(&keep)], &inputs.map(PathBuf::as_path));
-        assert_eq!((run.status, keep.exists()), (1, false), "{}", run.stderr);
+        assert_eq!((run.status, keep.exists()), (2, false), "{}", run.stderr);
         assert!(run.stderr.contains(told), "{}", run.stderr);
     }
 }
@@ -342,7 +342,7 @@ fn inputs_with_other_columns_are_refused_before_anything_is_decided() {
     write_table(&b, &tables::with_column(&table, "length", lengths), &Layout::default());
     let (verdicts, kept) = (folder.path().join("v.jsonl"), folder.path().join("kept.parquet"));
     let run = dedup_files(&["--output", name(&verdicts), "--keep", name(&kept)], &[&a, &b]);
-    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert_eq!(run.status, 2, "{}", run.stderr);
     assert!(run.stderr.contains("b.parquet") && run.stderr.contains("length"), "{}", run.stderr);
     assert!(std::fs::read(&verdicts).unwrap_or_default().is_empty() && !kept.exists(), "nothing is written");
 }

@@ -320,7 +320,7 @@ fn a_failed_merge_leaves_no_table() {
     std::fs::remove_dir(format!("{out}.part")).expect("removed");
     assert_eq!(run(["table", "merge", "--output", &out, &one, &two]).status, 0);
     let there = run(["table", "merge", "--output", &out, &one, &two]);
-    assert!(there.status == 1 && there.stderr.contains("already exists"), "{}", there.stderr);
+    assert!(there.status == 2 && there.stderr.contains("already exists"), "{}", there.stderr);
 }
 
 /// Returns pages that cause everything a table remembers: copies, series, articles on several pages, URLs
@@ -458,7 +458,7 @@ fn incomplete_exports_are_refused() {
     refused(&lines.replace(&hash, "00000000000000ff"), 1, "made with other settings: its cluster_hash");
     assert_eq!(run_with_input(["table", "import", "--output", &out, "-"], &lines).status, 0);
     let there = run_with_input(["table", "import", "--output", &out, "-"], &lines);
-    assert!(there.status == 1 && there.stderr.contains("already exists"), "{}", there.stderr);
+    assert!(there.status == 2 && there.stderr.contains("already exists"), "{}", there.stderr);
 }
 
 #[test]

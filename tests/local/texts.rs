@@ -288,7 +288,9 @@ fn a_field_that_cannot_be_written_does_not_cost_the_text() {
     tables::write_table(&input, &table, &tables::Layout::default());
     let run = dedup_files(&["--keep", name(&keep), "--as", "text", "--fields", &fields], &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    for note in ["column \"picture\" has 6 values without a form in JSON", "column \"share\" has 2 values"] {
+    for note in
+        ["column \"picture\" has 6 values that cannot be written as JSON", "column \"share\" has 2 values"]
+    {
         assert!(run.stderr.contains(note), "{note}: {}", run.stderr);
     }
     let texts = read(&keep);
