@@ -5,13 +5,13 @@
 //!  pages ──► read ─► fingerprint ─► deliver ──► log ──► owner thread per partition (owner/)
 //!  topic     (page_topic.rs) commits what is delivered     restore ─► batch ─► transaction
 //! ```
-//! Other threads check the topics (topic_check.rs), let brokers delete expired records of the changelog (deletion.rs) and, if configured, make
-//! local snapshots (snapshots.rs) or follow the tables of other owners (standby.rs). An owner restores its
-//! table from the fastest of these sources (restore/). A table on disk is its own snapshot (disk.rs). The
-//! tables of owners and standbys are in one registry (registry.rs). If configured, tables can be looked up
-//! over HTTP (api.rs, tables.rs), and pages are traced. Threads that talk to brokers are plain threads,
-//! because those calls block. Each stage runs until the stop flag is raised, or until it refuses its
-//! configuration or topics. Transient errors are retried.
+//! Other threads check the topics (topic_check.rs), let brokers delete expired records of the changelog (deletion.rs)
+//! and, if configured, make local snapshots (snapshots.rs) or follow the tables of other owners (standby.rs). An owner
+//! restores its table from the fastest of these sources (restore/). A table on disk is its own snapshot (disk.rs). The
+//! tables of owners and standbys are in one registry (registry.rs). If configured, tables can be looked up over HTTP
+//! (api.rs, tables.rs), and pages are traced. Threads that talk to brokers are plain threads, because those calls
+//! block. Each stage runs until the stop flag is raised, or until it refuses its configuration or topics. Transient
+//! errors are retried.
 //!
 //! To follow a partition to its next owner, read cluster.rs (it is assigned) → owner/mod.rs, which names the next
 //! files.

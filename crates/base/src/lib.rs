@@ -1,9 +1,9 @@
 //! Types and small tools that all crates of Leitong share.
 //!
 //! A page travels through the program as a [`record::LogRecord`]; [`proto`] holds the wire formats that
-//! `proto/leitong/v1` defines. The other modules are hash maps for keys that are hashes already ([`hashed`]), bit mixing
-//! ([`mix`]), variable-length integers ([`varint`]), seeded random numbers ([`random`]), limits ([`limits`]), budgets for work on one page
-//! ([`work`]), and text that is safe for terminals and markup ([`terminal`], [`markup`]).
+//! `proto/leitong/v1` defines. The other modules are hash maps for keys that are hashes already ([`hashed`]), bit
+//! mixing ([`mix`]), variable-length integers ([`varint`]), seeded random numbers ([`random`]), limits ([`limits`]),
+//! budgets for work on one page ([`work`]), and text that is safe for terminals and markup ([`terminal`], [`markup`]).
 
 pub mod hashed;
 pub mod limits;

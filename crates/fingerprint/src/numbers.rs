@@ -1,13 +1,13 @@
 //! Extracts number slots from a text: which numbers are in which places. Number slots separate copies from
 //! texts in which only numbers changed.
 //!
-//! Weather, markets, results and draws are the same sentences every day with other numbers. Words and
-//! passages hardly show that: the digits are one term among many, and each affects only a few shingles. So up
-//! to [`SLOTS`] numbers are kept, each as 16 bits of its *context* (the text before it, and one word or
-//! character after it) and 8 bits of its *value*. Two texts with one context and different values say
-//! different things in the same place: a *conflict*. A context that occurs several times, such as the dates of
-//! comments, is one slot with its first number, since such pages grow at their ends. A number within a name counts as well (`sha256sum`, `RTX4080`):
-//! the name without it is part of the context.
+//! Weather, markets, results and draws are the same sentences every day with other numbers. Words and passages hardly
+//! show that: the digits are one term among many, and each affects only a few shingles. So up to [`SLOTS`] numbers are
+//! kept, each as 16 bits of its *context* (the text before it, and one word or character after it) and 8 bits of its
+//! *value*. Two texts with one context and different values say different things in the same place: a *conflict*. A
+//! context that occurs several times, such as the dates of comments, is one slot with its first number, since such
+//! pages grow at their ends. A number within a name counts as well (`sha256sum`, `RTX4080`): the name without it is
+//! part of the context.
 //!
 //! Which contexts are kept depends only on their hashes (the smallest ones), so a text and an excerpt of it
 //! keep many of the same: a min-wise sample (Broder 1997).

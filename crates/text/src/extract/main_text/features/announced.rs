@@ -2,7 +2,8 @@
 //! also like"), and invitations to subscribe ("Join our newsletter").
 //!
 //! In: the nodes, and the phrases of each block. Out: for each node, whether it is in such a part. The part's first line
-//! must say so; a part with teasers must also be below the title and named as one, and an invitation needs a form. Weights judge each block by its neighbourhood, so below a short text they take teasers with full
+//! must say so. A part with teasers must also be below the title and have a name that says so; an invitation needs a
+//! form. The learned weights judge each block by its neighbourhood, so below a short text they take teasers with full
 //! sentences for more of it. Cost: linear in the nodes.
 
 use super::phrases::{self, Phrases};
@@ -25,7 +26,8 @@ pub(super) fn find(
 ) {
     announced.clear();
     announced.resize(tree.nodes.len(), false);
-    // First, the nodes that hold a form: nodes come after their parents.
+    // First, `announced` says which nodes hold a form. Nodes come after their parents, so the next loop has replaced
+    // the value of a parent before that of the node.
     for (at, node) in tree.nodes.iter().enumerate().rev() {
         if (node.tag == Tag::Form || announced[at]) && at > 0 {
             announced[node.parent as usize] = true;
