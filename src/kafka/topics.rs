@@ -144,10 +144,11 @@ impl<'a> Topics<'a> {
         let mut differences = Vec::new();
         let wanted = self.wanted();
         let deadline = Instant::now() + heard_within;
-        let counts: Vec<Option<u32>> = wanted
-            .iter()
-            .map(|wanted| self.partition_count_heard(wanted.name, deadline))
-            .collect::<Result<_, _>>()?;
+        let mut counts = [None; 5];
+        for (count, wanted) in counts.iter_mut().zip(&wanted) {
+            *count = self.partition_count_heard(wanted.name, deadline)?;
+        }
+        let [page_partitions, log_partitions, _, changelog_partitions, _] = counts;
         let mut compacted_changelog = false;
         for (wanted, count) in wanted.iter().zip(&counts) {
             let mut differs =
@@ -156,9 +157,9 @@ impl<'a> Topics<'a> {
                 differs("does not exist; create it with `leitong topics create`".to_owned());
                 continue;
             };
-            // The log and the changelog, which have equally many.
-            let is_added = |other: Option<u32>| other.is_some_and(|other| *count > other);
-            if wanted.partitions_fixed && (is_added(counts[1]) || is_added(counts[3])) {
+            // The log and the changelog have the same number, and partitions were added to the one that has more.
+            let mut fixed = [log_partitions, changelog_partitions].into_iter().flatten();
+            if wanted.partitions_fixed && fixed.any(|other| *count > other) {
                 differs(format!(
                     "has {count} partitions, more than it was created with, and partitions cannot be removed; \
                      choose another kafka.app and other names for kafka.topics.fingerprints, centroids and \
@@ -178,8 +179,8 @@ impl<'a> Topics<'a> {
                 differs(problem);
             }
         }
-        let log_partitions = counts[1].unwrap_or(self.config.create.log_partitions);
-        let page_partitions = counts[0].unwrap_or(self.config.create.page_partitions);
+        let log_partitions = log_partitions.unwrap_or(self.config.create.log_partitions);
+        let page_partitions = page_partitions.unwrap_or(self.config.create.page_partitions);
         let metadata = self.probe.fetch_metadata(Some(&self.config.topics.pages), CALL_TIMEOUT);
         let brokers = metadata.map_or(1, |metadata| metadata.brokers().len() as u64);
         Ok((differences, Counts { log_partitions, page_partitions, brokers, compacted_changelog }))

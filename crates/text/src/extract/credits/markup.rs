@@ -154,11 +154,12 @@ impl Markup<'_> {
 
     /// Returns true if the words directly before an element of a block say that its date is that of an update.
     fn is_of_update(&self, mark: &Mark) -> bool {
-        let words = self.words_before(mark);
-        mark.kind == MarkKind::PublishedElement
-            && ["updated", "update", "modified", "edited", "aktualisiert", "mis à jour", "更新", "修改"]
-                .iter()
-                .any(|word| words.ends_with(word))
+        const UPDATED: [&str; 8] =
+            ["updated", "update", "modified", "edited", "aktualisiert", "mis à jour", "更新", "修改"];
+        mark.kind == MarkKind::PublishedElement && {
+            let words = self.words_before(mark);
+            UPDATED.iter().any(|word| words.ends_with(word))
+        }
     }
 
     /// Returns the words directly before an element of a block, in lower case, without a colon or `on` at their end.
