@@ -12,7 +12,7 @@ use super::{ChangelogRecord, Identity, POSITION_KEY, RestoreError, texts};
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::{Watermark, Watermarks};
 use crate::{
-    Bounds, Canonical, Centroid, Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position, SeenText,
+    Bounds, Canonical, Centroid, Change, ClusterRules, Clusterer, CrawlChange, Position, SeenText,
     TableFault, TextBounds,
 };
 use leitong_base::proto;
@@ -144,9 +144,16 @@ impl Restoration {
         log_offset: u64,
         value: &[u8],
     ) -> Result<(), RestoreError> {
-        let proto::Position { log_generation, log_partition, .. } = *position;
-        let key = ClusterId { log_generation, log_partition, log_offset }.to_bytes();
-        self.take(Some(&key), Some(value))
+        self.check_log(position.log_generation)?;
+        if log_offset < self.skip_before {
+            return self.skip_centroid(log_offset, value);
+        }
+        // A snapshot has no keys, so the value alone tells whether it holds texts.
+        let message = known_message(value)?;
+        match &message.texts {
+            Some(texts) => self.take_texts(log_offset, texts),
+            None => self.take_centroid(log_offset, message),
+        }
     }
 
     /// Takes the position of a snapshot of the changelog.
@@ -174,15 +181,24 @@ impl Restoration {
             let begin = key[..key.len().min(20)].escape_ascii();
             RestoreError::Damaged(format!("a record has an unknown key of {} bytes, \"{begin}\"", key.len()))
         })?;
-        if *self.log_generation.get_or_insert(id.log_generation) != id.log_generation {
-            return Err(damaged("it holds centroids of two logs"));
-        }
+        self.check_log(id.log_generation)?;
         match value {
             None => self.take_tombstone(id.log_offset),
-            Some(value) if id.log_offset < self.skip_before && !key.ends_with(texts::SUFFIX) => {
-                self.skip_centroid(id.log_offset, value)
+            Some(value) if key.ends_with(texts::SUFFIX) => {
+                let texts = known_message(value)?.texts;
+                let texts = texts.ok_or_else(|| wrong_texts(id.log_offset, "are missing"))?;
+                self.take_texts(id.log_offset, &texts)
             }
-            Some(value) => self.take_value(id.log_offset, value),
+            Some(value) if id.log_offset < self.skip_before => self.skip_centroid(id.log_offset, value),
+            Some(value) => self.take_centroid(id.log_offset, known_message(value)?),
+        }
+    }
+
+    /// Checks that all records are of one log.
+    fn check_log(&mut self, log_generation: u32) -> Result<(), RestoreError> {
+        match *self.log_generation.get_or_insert(log_generation) == log_generation {
+            true => Ok(()),
+            false => Err(RestoreError::Damaged("it holds centroids of two logs".to_owned())),
         }
     }
 
@@ -197,13 +213,7 @@ impl Restoration {
         Ok(())
     }
 
-    /// Takes a value of any kind. A snapshot has no keys, so the value alone tells its kind.
-    fn take_value(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
-        let mut message = decoded(value)?;
-        known(message.format_version)?;
-        if let Some(texts) = &message.texts {
-            return self.take_texts(log_offset, texts);
-        }
+    fn take_centroid(&mut self, log_offset: u64, mut message: proto::Centroid) -> Result<(), RestoreError> {
         if let Some((number, _)) = self.joint {
             return Err(RestoreError::OtherTable { number });
         }
@@ -284,9 +294,7 @@ impl Restoration {
     /// Restores texts, even those before the place where the restoration began. Texts that the table already has
     /// are skipped.
     fn take_texts(&mut self, log_offset: u64, texts: &proto::Texts) -> Result<(), RestoreError> {
-        let wrong = |what: &str| {
-            RestoreError::Damaged(format!("the texts up to offset {log_offset} of the log {what}"))
-        };
+        let wrong = |what: &str| wrong_texts(log_offset, what);
         let seen = SeenText::from_message(texts).map_err(RestoreError::Damaged)?;
         let end = self.clusterer.founded();
         if texts.first > Restoration::NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
@@ -493,6 +501,17 @@ fn set_bounds_and_position(clusterer: &mut Clusterer, saved: &proto::Position) {
 fn decoded(value: &[u8]) -> Result<proto::Centroid, RestoreError> {
     proto::Centroid::decode(value)
         .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))
+}
+
+/// Returns the message in a value whose format this version knows.
+fn known_message(value: &[u8]) -> Result<proto::Centroid, RestoreError> {
+    let message = decoded(value)?;
+    known(message.format_version)?;
+    Ok(message)
+}
+
+fn wrong_texts(log_offset: u64, what: &str) -> RestoreError {
+    RestoreError::Damaged(format!("the texts up to offset {log_offset} of the log {what}"))
 }
 
 impl Watermarks {

@@ -391,6 +391,27 @@ proptest! {
 }
 
 /// A text takes about twenty bytes of the changelog, because one record holds those of a whole transaction.
+/// A key in the changelog says whether its value holds texts.
+#[test]
+fn a_key_with_a_value_of_another_kind_is_damaged() {
+    let id = ClusterId { log_generation: 1, log_partition: 0, log_offset: 5 }.to_bytes();
+    let value = |texts| {
+        let message = proto::Centroid {
+            format_version: ChangelogRecord::FORMAT_VERSION_MAX,
+            texts,
+            ..Default::default()
+        };
+        message.encode_to_vec()
+    };
+    for (key, value) in
+        [([&id[..], b"/texts"].concat(), value(None)), (id.to_vec(), value(Some(proto::Texts::default())))]
+    {
+        let rules = ClusterRules::expiry_only(ExpiryConfig::default());
+        let taken = Restoration::new(Arc::new(OnALine), rules).take(Some(&key), Some(&value));
+        assert!(matches!(taken, Err(RestoreError::Damaged(_))), "{taken:?}");
+    }
+}
+
 #[test]
 fn a_text_takes_some_twenty_bytes() {
     let texts: Vec<NewText> = (0..300)
