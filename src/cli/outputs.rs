@@ -55,11 +55,12 @@ pub(super) fn check_outputs(
         ));
     }
     for (option, path) in outputs {
+        let file = identity(path);
         let problem = match path == Path::new("-") {
-            true => twice_on_standard_output(&mut taken),
+            true => twice_on_standard_output(file, &mut taken),
             false => compression_promised(option, path)
-                .or_else(|| in_foreign_folder(path, &folders))
-                .or_else(|| taken_already(path, &mut taken)),
+                .or_else(|| in_foreign_folder(path, file.as_ref(), &folders))
+                .or_else(|| taken_already(file, &mut taken)),
         };
         if let Some(problem) = problem {
             return Err(wrong(format_args!("{option} {}: {problem}", path.display())));
@@ -68,8 +69,8 @@ pub(super) fn check_outputs(
     Ok(())
 }
 
-fn twice_on_standard_output(taken: &mut HashSet<Identity>) -> Option<String> {
-    let is_new = identity(Path::new("-")).is_none_or(|stdout| taken.insert(stdout));
+fn twice_on_standard_output(stdout: Option<Identity>, taken: &mut HashSet<Identity>) -> Option<String> {
+    let is_new = stdout.is_none_or(|stdout| taken.insert(stdout));
     (!is_new).then(|| "standard output is named twice; name a file".to_owned())
 }
 
@@ -83,20 +84,24 @@ fn compression_promised(option: &str, path: &Path) -> Option<String> {
     })
 }
 
-fn in_foreign_folder(path: &Path, folders: &[(PathBuf, HashSet<Identity>)]) -> Option<String> {
-    let (whole, identity) = (resolved(path), identity(path));
-    let (folder, _) = folders.iter().find(|(folder, files)| {
-        whole.starts_with(folder) || identity.as_ref().is_some_and(|file| files.contains(file))
-    })?;
+fn in_foreign_folder(
+    path: &Path,
+    file: Option<&Identity>,
+    folders: &[(PathBuf, HashSet<Identity>)],
+) -> Option<String> {
+    let whole = resolved(path);
+    let (folder, _) = folders
+        .iter()
+        .find(|(folder, files)| whole.starts_with(folder) || file.is_some_and(|file| files.contains(file)))?;
     Some(format!(
         "is in the folder {}, whose files belong to a table or to checkpoints; name a file somewhere else",
         folder.display()
     ))
 }
 
-fn taken_already(path: &Path, taken: &mut HashSet<Identity>) -> Option<String> {
+fn taken_already(file: Option<Identity>, taken: &mut HashSet<Identity>) -> Option<String> {
     // The same special file, such as /dev/null, may be named several times.
-    let file = identity(path)?;
+    let file = file?;
     let exists = matches!(file, Identity::File(..));
     let why = match exists {
         true => "is already an input or output, under this or another name; name another file",

@@ -172,10 +172,10 @@ fn load_file(path: &Path, file: File) -> Result<Config, ConfigError> {
     let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), what, error };
     let bytes = std::fs::read(path).map_err(unreadable)?;
     let text = String::from_utf8(bytes).map_err(|error| {
-        let (valid, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
+        let valid = error.utf8_error().valid_up_to();
         ConfigError::NotToml {
             path: path.to_owned(),
-            line: 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count(),
+            line: line_of(&String::from_utf8_lossy(error.as_bytes()), valid),
             problem: "is not UTF-8; save the file in this encoding".to_owned(),
         }
     })?;

@@ -96,12 +96,14 @@ impl Address {
         let path = without_package_version(url.path().trim_end_matches('/'));
         let last = path.rsplit('/').next().unwrap_or_default();
         let folders = &path[..path.len() - last.len()];
+        let site = site(&host);
+        let language = || language(&host[..host.len() - site.len()], folders);
         let name = match longest_part(without_extension(last)) >= NAME_CHARS_MIN {
-            true if is_title(without_extension(last)) => format!("{}{last}{query}", language(&host, folders)),
-            true => format!("{}{}/{last}{query}", language(&host, folders), last_folder(folders)),
+            true if is_title(without_extension(last)) => format!("{}{last}{query}", language()),
+            true => format!("{}{}/{last}{query}", language(), last_folder(folders)),
             false => format!("{host}{}{last}{query}", without_versions(folders)),
         };
-        Self { site: site(&host).to_owned(), name, subject: subject(last), article: String::new() }
+        Self { site: site.to_owned(), name, subject: subject(last), article: String::new() }
     }
 }
 
@@ -165,7 +167,7 @@ fn last_folder(folders: &str) -> &str {
 /// Returns the subdomain or the folder that names a language, such as `de` or `zh_cn`, with a slash. It distinguishes
 /// translations of one page, whose last segments are the same. Any two letters count, with or without a region or
 /// script.
-fn language(host: &str, folders: &str) -> String {
+fn language(subdomains: &str, folders: &str) -> String {
     let is_language = |part: &&str| {
         let (language, region) = part.split_once(['-', '_']).unwrap_or((part, "any"));
         let letters = |part: &str, range: RangeInclusive<usize>| {
@@ -173,8 +175,7 @@ fn language(host: &str, folders: &str) -> String {
         };
         letters(language, 2..=2) && letters(region, 2..=4)
     };
-    let subdomains = host[..host.len() - site(host).len()].split('.');
-    let part = subdomains.chain(folders.split('/')).find(is_language);
+    let part = subdomains.split('.').chain(folders.split('/')).find(is_language);
     part.map(|part| format!("{}/", part.to_ascii_lowercase())).unwrap_or_default()
 }
 

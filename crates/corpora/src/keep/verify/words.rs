@@ -75,7 +75,7 @@ impl SplitText {
     }
 
     /// Returns true if nothing but spaces is between the words at `place` and the next one, and, unless the text begins
-    /// there, between them and the one before. Credits and the names of places before a report end with a mark or a line.
+    /// there, between these words and the word before them. Credits and the names of places before a report end with a mark or a line.
     #[must_use]
     pub(super) fn is_within_phrase(&self, place: &Range<usize>) -> bool {
         let joins = |at: usize| {

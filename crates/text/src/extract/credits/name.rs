@@ -345,8 +345,8 @@ pub(super) fn author(raw: &str) -> Option<String> {
         "作者:",
         "文/",
     ] {
-        if name.get(..prefix.len()).is_some_and(|found| found.eq_ignore_ascii_case(prefix)) {
-            name = name[prefix.len()..].trim_start();
+        if let Some(rest) = after_any_case(name, prefix) {
+            name = rest.trim_start();
         }
     }
     for end in [" | ", " – ", " — ", " - ", " · ", " • ", " » ", "\n"] {
@@ -372,15 +372,20 @@ fn without_link(text: &str) -> &str {
     let found = LINKS_TO_TEXTS.iter().find_map(|(begin, end)| {
         let rest = after_any_case(text, begin)?;
         let at = rest.len().checked_sub(end.len()).filter(|at| rest.is_char_boundary(*at))?;
-        (rest[at..].to_lowercase() == *end).then(|| rest[..at].trim())
+        is_any_case(&rest[at..], end).then(|| rest[..at].trim())
     });
     found.filter(|name| !name.is_empty()).unwrap_or(text)
 }
 
 /// Returns `text` after `prefix`, which is in lower case.
 fn after_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
-    let rest = text.get(prefix.len()..)?;
-    (text[..prefix.len()].to_lowercase() == prefix).then_some(rest)
+    let (begin, rest) = text.split_at_checked(prefix.len())?;
+    is_any_case(begin, prefix).then_some(rest)
+}
+
+/// Returns true if `text` in lower case is `lower`.
+fn is_any_case(text: &str, lower: &str) -> bool {
+    text.chars().flat_map(char::to_lowercase).eq(lower.chars())
 }
 
 /// Returns true for the label of a link: a verb or adverb, and a word without a capital.

@@ -15,8 +15,8 @@ use crate::extract::parse::tree::Tree;
 /// Maximum bytes of text in an invitation to subscribe.
 const INVITATION_BYTES_MAX: u32 = 600;
 
-/// Writes into `announced` whether each node is in such a part. A part that holds `title`, the block of the page's
-/// title, is none.
+/// Writes into `announced` whether each node is in such a part. A part that contains `title`, the block of the page's
+/// title, announces nothing.
 pub(super) fn find(
     tree: &Tree,
     sums: &[Sums],
