@@ -1,6 +1,6 @@
 //! The interfaces through which owners, standbys and snapshots reach brokers, their group, and the clock. They use
-//! no client of Kafka directly, so a simulation can run them. The checks at the start (`mod.rs`) do, and so does
-//! `cluster.rs`, which joins the group.
+//! no client of Kafka directly, so a simulation can run them. The checks at the start (`check.rs`, `startup.rs`,
+//! `positions.rs`) and `replay.rs` do, and so does `cluster.rs`, which joins the group.
 //!
 //! ```text
 //!                  ┌ Reader ............ log, changelog, what a transaction in doubt has left
