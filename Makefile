@@ -1,4 +1,4 @@
-# The commands of this project. `make help` lists them; CI runs `make test-all`, nothing else.
+# The commands of this project. `make help` lists them. CI runs `make test-all` each night, and parts of it for a change.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -23,7 +23,7 @@ MDBOOK_VERSION := 0.5.4
 
 .PHONY: help
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What a build needs besides Rust: compilers and make for zstd and librdkafka, and OpenSSL for the latter's TLS.
 .PHONY: rust prerequisites
@@ -78,7 +78,7 @@ package: prerequisites ## Make the crates as they are published, and build the p
 	deploy/release/crates.sh target/package
 	deploy/release/from_crates.sh target/package
 
-# Without Kafka and object stores, and unoptimised: it takes minutes where `make build` takes a quarter of an hour.
+# Without Kafka and object stores, and unoptimised: it takes minutes where `make build` takes several times as long.
 DEMO := target/demo/leitong
 
 .PHONY: demo

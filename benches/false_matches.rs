@@ -47,6 +47,7 @@ fn main() {
         "| pieces | of letters | unrelated pairs | near, sharing a passage | near, sharing none | related, sharing none |"
     );
     println!("|---|---|---|---|---|---|");
+    let mut measured = Vec::new();
     for chars in PIECE_CHARS {
         let pieces = pieces(&data, chars, &config, &*detector);
         let pairs = unrelated_pairs(&pieces);
@@ -56,17 +57,18 @@ fn main() {
         let related = related.iter().filter(|pair| !sharing(pair)).count();
         let (count, sharing_one) = (pieces.len(), sharing_one.len());
         println!("| {count} | {chars} | {pairs:.2e} | {sharing_one} | {} | {related} |", wrong.len());
-        if chars == PIECE_CHARS[PIECE_CHARS.len() - 1] {
-            // Without a single error in n pairs, the rate is below 3/n with 95 % confidence.
-            let rate = if wrong.is_empty() { 3.0 / pairs } else { wrong.len() as f64 / pairs };
-            let how = if wrong.is_empty() { "below, with 95 % confidence," } else { "" };
-            println!("\nError per pair, counted: {how} {rate:.1e}");
-            extrapolate(rate);
-        }
-        if chars == PIECE_CHARS[0] {
-            model(&pieces, &*detector, config.simhash.near.max_distance as usize);
-        }
+        measured.push((chars, pieces, pairs, wrong.len()));
     }
+    let [(letters, pieces, ..), .., (short_letters, _, pairs, wrong)] = &measured[..] else {
+        panic!("two lengths")
+    };
+    print!("\nOf {letters} letters: ");
+    model(pieces, &*detector, config.simhash.near.max_distance as usize);
+    // Without a single error in n pairs, the rate is below 3/n with 95 % confidence.
+    let (how, errors) = if *wrong == 0 { ("below, with 95 % confidence, ", 3) } else { ("", *wrong) };
+    let rate = errors as f64 / pairs;
+    println!("Of {short_letters} letters: error per pair, counted: {how}{rate:.1e}. Extrapolated:");
+    extrapolate(rate);
 }
 
 fn extrapolate(rate: f64) {
@@ -111,7 +113,7 @@ fn model(pieces: &[Piece], detector: &dyn Detector, max_distance: usize) {
         .map(|d| distances[d] as f64 / SAMPLED_PAIRS as f64 * tail(needed[d] as usize))
         .sum();
     println!(
-        "\nSampled unrelated pairs: {SAMPLED_PAIRS:.1e}; SimHashes at most {max_distance} apart: {candidates}"
+        "sampled unrelated pairs: {SAMPLED_PAIRS:.1e}; SimHashes at most {max_distance} apart: {candidates}"
     );
     println!(
         "Values of the sketch that agree in these: at most {}",

@@ -23,7 +23,7 @@ use crate::kafka::ports::Reader;
 use crate::telemetry::metrics;
 
 /// Maximum ratio of unexpired to expired centroids at which expired ones are deleted.
-const SHARE: u64 = 16;
+const UNEXPIRED_PER_EXPIRED_MAX: u64 = 16;
 
 /// Checks every `interval` what owners need, and lets brokers delete the records before it, until `stop` is
 /// raised.
@@ -38,7 +38,7 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &St
         }
         for (partition, committed) in needed {
             let expired = committed.first - left.get(&partition).copied().unwrap_or(0).min(committed.first);
-            if !is_queue || expired == 0 || expired < committed.count / SHARE {
+            if !is_queue || expired == 0 || expired < committed.count / UNEXPIRED_PER_EXPIRED_MAX {
                 continue;
             }
             match delete(role, partition, &committed, stop) {

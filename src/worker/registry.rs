@@ -6,8 +6,8 @@
 //! standby ─► put ─► apply … ─► take ─► owner ─► release ─► followed again
 //! look-up ─► owned, else read_followed
 //! ```
-//! Invariants: a partition is owned or followed, never both. An owner's table is here as long as the owner
-//! works on it. A verdict is kept here from its commit until its owner ends at the latest, because another
+//! Invariants: a partition is owned or followed, never both. If there is an API, an owner's table is here as long
+//! as the owner works on it; without one, only the number of owners is. A verdict is kept here from its commit until its owner ends at the latest, because another
 //! owner may decide differently from then on. Followed tables hold committed records only, and are read
 //! between transactions. Handles are cloned out of the maps, so no lock of a map is held while a table is
 //! used. Memory: the tables, and `api.recent_bytes_max` for verdicts, shared among the partitions; nothing if
@@ -154,7 +154,7 @@ impl TableRegistry {
         self.owned.get(&partition).map(|owned| Arc::clone(&owned))
     }
 
-    /// Returns the partitions whose owners are at work, in ascending order.
+    /// Returns the partitions whose owners' tables can be looked up, in ascending order; none if there is no API.
     pub(super) fn owned_partitions(&self) -> Vec<u32> {
         let mut partitions: Vec<u32> = self.owned.iter().map(|owned| *owned.key()).collect();
         partitions.sort_unstable();
@@ -218,7 +218,7 @@ impl TableRegistry {
         for record in records {
             // A table that was owned in the meantime may hold more than the standby has read.
             if record.offset >= table.next_offset {
-                table.take(record, now)?;
+                table.apply(record, now)?;
             }
         }
         Ok(true)

@@ -36,7 +36,7 @@ impl TableReplica {
     }
 
     /// Applies the next record of the changelog; `now` is the time.
-    pub(crate) fn take(&mut self, record: &dyn Record, now: Instant) -> Result<(), RestoreError> {
+    pub(crate) fn apply(&mut self, record: &dyn Record, now: Instant) -> Result<(), RestoreError> {
         if let Some(disk) = &mut self.disk {
             // If this record founds a centroid, the changelog has the centroid at this offset.
             disk.stands_from(self.restoration.clusterer().founded(), record.offset());

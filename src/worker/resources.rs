@@ -12,7 +12,8 @@ use crate::kafka::topics::Counts;
 
 use super::Roles;
 
-/// Bytes per centroid in memory, including its index, rounded up (docs/performance.md).
+/// Upper estimate of the bytes per centroid in memory: 299 with its index, 33 for the text of a page that joined
+/// (docs/performance.md), and a reserve.
 const CENTROID_BYTES: u64 = 390;
 /// Upper estimate of the bytes of memory per centroid on disk. With the default 15 keys and the key of the text it is 14,
 /// as measured (docs/performance.md): most keys are in long runs, whose filters take seven bits. This is eight bits each.

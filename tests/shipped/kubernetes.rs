@@ -99,7 +99,7 @@ fn is_committed(path: &str, expected: &str) {
     assert!(
         read(path) == expected,
         "{path} is not what the chart renders; write it again with \
-         `LEITONG_GOLDEN=write cargo test --test shipped kubernetes::what`"
+         `LEITONG_GOLDEN=write cargo test --test shipped kubernetes`"
     );
 }
 

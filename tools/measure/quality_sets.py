@@ -575,9 +575,11 @@ def summary(_):
     rows = [line.rstrip("\n") for line in sys.stdin]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
     scores = {c[0]: (float(c[3]), float(c[5].split()[0])) for c in cells if float(c[3]) or float(c[5].split()[0])}
+    without = ", ".join(c[0] for c in cells if c[0] not in scores)
     weakest = min(scores, key=lambda name: scores[name][0])
     ours, theirs = (sum(pair[i] for pair in scores.values()) / len(scores) for i in (0, 1))
-    print(f"Mean F1 of {len(scores)} sets: {ours:.3f} (MinHash, J ≥ .5: {theirs:.3f}). Weakest: {weakest}, {scores[weakest][0]:.3f}.")
+    print(f"Mean F1 of {len(scores)} sets: {ours:.3f} (MinHash, J ≥ .5: {theirs:.3f}). Weakest: {weakest}, {scores[weakest][0]:.3f}."
+          + (f"\n{without} has no copies, so it has no F1." if without else ""))
     print()
     print("\n".join(rows))
 

@@ -13,7 +13,7 @@
 //!
 //! ```text
 //! take over (take_over.rs: fences the former owner, ends its transaction)
-//!    └► committed offset ─► changelog to its end ─► compare (../restore/) ─► read the log from there
+//!    └► changelog to its end ─► committed offset ─► compare (../restore/) ─► read the log from there
 //!          ┌────────────────────────────────────────────────────┘
 //!          └► batch (batch.rs) ─► transaction (writer.rs) ─► …
 //!                │                  └ failed: take over again, write again unless it was committed (doubt.rs)

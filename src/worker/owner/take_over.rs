@@ -1,4 +1,4 @@
-//! Takes over a partition of the log from its former owner. This is the first step of a new owner (owner.rs);
+//! Takes over a partition of the log from its former owner. This is the first step of a new owner (mod.rs);
 //! the next one is to restore the table (restore/).
 //!
 //! In: the partition. Out: a producer under the partition's transactional id, which no other instance can use
@@ -26,6 +26,6 @@ pub(super) fn take_over<W: World>(
 ) -> Result<TransactionalProducer<W::Client>, Trouble> {
     let client = owned.world().transactions(owned.partition).map_err(TransactionError::from)?;
     let producer = TransactionalProducer::take_over(client, owned.partition, || owned.stop.is_requested())?;
-    unended::end(owned, log, &producer)?;
+    unended::complete(owned, log, &producer)?;
     Ok(producer)
 }

@@ -82,7 +82,7 @@ struct Found {
 /// # Errors
 /// [`Trouble`], also if a transaction had to be completed. The owner then takes over again, until it finds
 /// none.
-pub(super) fn end<W: World>(
+pub(super) fn complete<W: World>(
     owned: &OwnedPartition<W>,
     log: &W::Reader,
     producer: &TransactionalProducer<W::Client>,

@@ -87,7 +87,7 @@ struct ResumePoint {
 
 impl ResumePoint {
     /// Returns true if records of the log after the last position record are skipped.
-    fn is_after(&self, written: Option<&Written>) -> bool {
+    fn skips_records(&self, written: Option<&Written>) -> bool {
         self.next > written.map_or(0, |written| written.next_log_offset)
     }
 }
@@ -189,7 +189,7 @@ fn read_on<W: World>(
             table.next_offset,
             || owned.stop.is_requested(),
             |record: &dyn Record| -> Result<(), ReadError> {
-                table.take(record, owned.world().now())?;
+                table.apply(record, owned.world().now())?;
                 records += 1;
                 if records.is_multiple_of(PROGRESS_RECORDS) {
                     let centroids = table.restoration.centroid_count() as u64;
@@ -301,7 +301,7 @@ fn finish<W: World>(
     let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
         ClusterStage::new(clusterer, Arc::clone(detector), identity.cluster_hash)
     });
-    if place.is_after(written.as_ref()) {
+    if place.skips_records(written.as_ref()) {
         let next = place.next;
         tracing::error!(
             partition = owned.partition,
@@ -326,7 +326,7 @@ fn needs_new_position(written: Option<&Written>, place: &ResumePoint, identity: 
         let ids_known = written.topic_ids.or(identity.topic_ids) != written.topic_ids;
         corpus_changed || ids_known || place.committed.is_none()
     };
-    place.is_after(written) || written.is_some_and(is_outdated)
+    place.skips_records(written) || written.is_some_and(is_outdated)
 }
 
 /// Decides what to do about an unusable table from `source`. If the error may be due to the source, the

@@ -152,15 +152,15 @@ impl<W: World> ClusterRole<W> {
         let position = snapshot.position().clone();
         let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
         let restoration = Restoration::up_to(&position, detector, rules);
-        let mut followed = TableReplica::new(restoration, None, next_offset);
+        let mut table = TableReplica::new(restoration, None, next_offset);
         let read = snapshot.read(|log_offset, value| {
-            let taken = followed.restoration.apply_snapshot(&position, log_offset, value);
+            let taken = table.restoration.apply_snapshot(&position, log_offset, value);
             taken.map_err(|error| Unusable::Damaged(fault_of_snapshot(&error)))?;
             Ok(!stop())
         });
         match read {
-            Ok(Some(position)) => match followed.restoration.apply_snapshot_position(position) {
-                Ok(()) => Ok(Some(followed)),
+            Ok(Some(position)) => match table.restoration.apply_snapshot_position(position) {
+                Ok(()) => Ok(Some(table)),
                 Err(error) => {
                     self.set_aside(log_partition, &Unusable::Damaged(fault_of_snapshot(&error)));
                     Ok(None)

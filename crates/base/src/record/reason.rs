@@ -16,7 +16,7 @@ pub enum Reason {
     NotHtml,
     /// The bytes are not text in any known encoding.
     NotText,
-    /// The page has more or deeper nodes than the configured limit.
+    /// The page has more or deeper nodes than allowed, or costs more work than one page may.
     TooComplex,
     /// No main text was found.
     NoText,

@@ -21,7 +21,7 @@ use leitong_fingerprint::{SecondKey, WIDE_KEY};
 /// instead of key by key: passing over one entry costs about a tenth of inserting one.
 const AT_ONCE_RATIO_MAX: usize = 10;
 
-/// A shard: the keys whose hashes have the same upper bits.
+/// A shard: a range of the index's segments.
 #[derive(Debug)]
 pub(crate) struct KeyShard {
     share: Share,

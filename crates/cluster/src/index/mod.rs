@@ -77,7 +77,7 @@ pub(super) enum Index {
 }
 
 impl Index {
-    /// Creates an empty index of at most `shards` shards.
+    /// Creates an empty index of `shards` shards, rounded up to a power of two, at most [`MAX_SHARDS`].
     pub(super) fn new(look_up: LookUp, second: Option<SecondKey>, shards: usize) -> Self {
         let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
         match look_up {

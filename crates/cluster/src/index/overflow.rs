@@ -241,6 +241,6 @@ mod tests {
             let all: usize = (0..100).map(|query| found(&overflow, apart(1_000_000 + query)).len()).sum();
             handed_on.push(all);
         }
-        assert!(handed_on[0] < 1_000 && handed_on[1] < 2_000, "{handed_on:?} for two and four million");
+        assert!(handed_on[0] < 1_000 && handed_on[1] < 2_000, "{handed_on:?} for two and four million pairs");
     }
 }

@@ -27,7 +27,7 @@ const FULL: (usize, usize) = (6, 7);
 /// Divisor of the number of homes: a segment grows by at least this part.
 const GROWTH: usize = 16;
 
-/// The keys whose hashes have the same upper bits.
+/// The keys whose hashes have the same upper eight bits.
 #[derive(Debug)]
 pub(super) struct Segment {
     /// The homes, and [`FAR`] more groups after them.
@@ -43,7 +43,7 @@ pub(super) struct Segment {
     oldest: u32,
     /// A number from 0 to 255 that differs between segments.
     number: u8,
-    /// The slots of values that have had more than [`SLOTS_MAX`].
+    /// Overflow lists by value ([`Layout::value`]), of values that once had more than [`SLOTS_MAX`] slots.
     overflow: HashedMap<Overflow>,
 }
 

@@ -1,4 +1,5 @@
-//! Fills gaps in the chosen text: code, tables, definitions and headings between chosen blocks.
+//! Fills gaps in the chosen text: code, tables, definitions and headings between chosen blocks, and the declaration below
+//! the page's title.
 //!
 //! In: the tree, its features and probabilities, the chosen blocks. Out: more chosen blocks. A gap is a run of blocks
 //! between two chosen ones. If most of the text of the smallest element around both is chosen, the code, tables and so

@@ -32,9 +32,9 @@ const LEVELS_MAX: usize = 3;
 /// Minimum bytes of prose of an element that is part of the text around it although its class name suggests a dialog.
 /// Articles in a `paywall` and panels called `dropdown-content` are longer; what pops up over an article is shorter.
 const NAMED_BYTES_MIN: u32 = 400;
-/// Minimum share of the page's prose in an element that belongs to the text although its class name suggests a dialog,
-/// as a divisor.
-const NAMED_PART: u64 = 4;
+/// One part in this many of the page's prose must be in an element for it to belong to the text although its class name
+/// suggests a dialog.
+const NAMED_DIVISOR: u64 = 4;
 
 /// Minimum number of blocks of prose in hidden dialogs that may be the text of a page without other text.
 const DIALOG_BLOCKS_MIN: usize = 3;
@@ -75,7 +75,7 @@ pub(super) fn parts_of_text(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32>
         let is_misnamed = names == hints::POPUP
             && !hidden.is_dialog
             && hidden.counts.bytes >= NAMED_BYTES_MIN
-            && bytes * NAMED_PART >= all
+            && bytes * NAMED_DIVISOR >= all
             && !asks_for_consent(html, hidden);
         is_most || ((names == 0 || is_misnamed) && is_next_to_text(tree, &last, chosen, hidden))
     };

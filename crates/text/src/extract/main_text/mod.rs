@@ -45,17 +45,17 @@ const BLOCK_STEPS: u64 = 2500;
 /// Minimum bytes of prose on a page whose blocks are chosen again if next to nothing was kept. Also the minimum bytes
 /// of text in the page of an `<iframe srcdoc>` that is used instead.
 const PROSE_MIN: u32 = 400;
-/// Minimum share of a page's prose that must be kept, as a divisor; below it, the blocks are chosen again. On either
+/// One part in this many of a page's prose must be kept; otherwise the blocks are chosen again. On either
 /// half of the labelled pages, a tenth to three tenths give the same result: the texts of two forum pages are kept
 /// that were lost without this rule, and no page gets worse.
-const KEPT_PART_MIN: u32 = 10;
+const KEPT_DIVISOR: u32 = 10;
 
 /// Minimum number of terms and definitions among the chosen blocks of a reference, such as API documentation. This
 /// limit and the next were chosen with both halves of the labelled API documentation (ADR 38); with a value of twelve
 /// or more, the result on one half gets worse.
 const DEFINITIONS_MIN: usize = 8;
-/// Minimum share of terms and definitions in the chosen blocks of a reference, as a divisor.
-const DEFINITIONS_PART_MIN: usize = 8;
+/// One in this many chosen blocks of a reference must be a term or a definition.
+const DEFINITIONS_DIVISOR: usize = 8;
 
 /// Maximum number of levels of nested hidden elements that are opened.
 const HIDDEN_LEVELS_MAX: usize = 4;
@@ -98,19 +98,19 @@ pub(super) struct Chooser {
     stack: Stack,
     selection: Selection,
     /// True if the structure that only Markdown needs is recorded, too.
-    records: bool,
+    records_structure: bool,
 }
 
 impl Chooser {
-    /// Creates a chooser with empty buffers. If `records` is true, it records the structure that Markdown needs.
-    pub(super) fn new(config: &ExtractConfig, records: bool) -> Self {
+    /// Creates a chooser with empty buffers. If `records_structure` is true, it records the structure that Markdown needs.
+    pub(super) fn new(config: &ExtractConfig, records_structure: bool) -> Self {
         Self {
             config: config.clone(),
             syntax: Syntax::default(),
             tree: Tree::default(),
             stack: Stack::default(),
             selection: Selection::default(),
-            records,
+            records_structure,
         }
     }
 
@@ -120,8 +120,8 @@ impl Chooser {
     }
 
     /// Returns true if the structure that Markdown needs is recorded.
-    pub(super) fn records(&self) -> bool {
-        self.records
+    pub(super) fn records_structure(&self) -> bool {
+        self.records_structure
     }
 
     /// Returns the main text of `html`, which must be the last page for which blocks were chosen.
@@ -186,7 +186,7 @@ impl Chooser {
             return Ok(());
         }
         let (kept, prose) = (self.selection.bytes(&self.tree), self.selection.prose(&self.tree));
-        if prose >= PROSE_MIN && kept < prose / KEPT_PART_MIN {
+        if prose >= PROSE_MIN && kept < prose / KEPT_DIVISOR {
             self.select(html, Names::Doubted, work)?;
             if self.selection.bytes(&self.tree) < 2 * kept {
                 self.select(html, Names::Read, work)?;
@@ -224,7 +224,7 @@ impl Chooser {
         let chosen = self.selection.blocks();
         let tag = |block: &u32| self.tree.nodes[self.tree.blocks[*block as usize].node as usize].tag;
         let definitions = chosen.iter().filter(|block| matches!(tag(block), Tag::Dt | Tag::Dd)).count();
-        definitions >= DEFINITIONS_MIN && definitions * DEFINITIONS_PART_MIN >= chosen.len()
+        definitions >= DEFINITIONS_MIN && definitions * DEFINITIONS_DIVISOR >= chosen.len()
     }
 
     fn select(&mut self, html: &str, names: Names, work: &mut Work) -> Result<(), TooMuchWork> {
@@ -239,7 +239,7 @@ impl Chooser {
             return Err(ExtractError::TooLong { bytes: html.len() });
         }
         let builder = Builder::new(html, &self.config, show, &mut self.tree, &mut self.stack);
-        let mut builder = builder.with_syntax(self.syntax).with_structure(self.records);
+        let mut builder = builder.with_syntax(self.syntax).with_structure(self.records_structure);
         scan::scan(html.as_bytes(), &mut builder)
     }
 

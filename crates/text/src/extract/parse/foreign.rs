@@ -53,7 +53,7 @@ impl Builder<'_> {
         self.check_depth()?;
         let mut features = open::FOREIGN;
         // A drawing may hold the whole page, as text or as HTML.
-        let is_drawing = tag == Tag::Svg && !self.keeps_hidden();
+        let is_drawing = tag == Tag::Svg && !self.reads_all_hidden();
         if is_drawing || matches!(tag, Tag::Annotation | Tag::AnnotationXml | Tag::Style | Tag::Script) {
             features |= open::SKIPPED;
         }
@@ -61,7 +61,7 @@ impl Builder<'_> {
             features |= open::INTEGRATION;
         }
         let position = self.push_open(tag, features);
-        if tag == Tag::Math && self.records && self.inside.skipped == 0 {
+        if tag == Tag::Math && self.records_structure && self.inside.skipped == 0 {
             self.begin_span(tag, attributes);
         }
         if features & open::INTEGRATION != 0 {

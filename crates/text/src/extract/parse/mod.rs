@@ -95,7 +95,7 @@ pub(in crate::extract) struct Builder<'a> {
     /// The current block.
     block: Block,
     /// True if the tree's [`structure`] is recorded.
-    records: bool,
+    records_structure: bool,
     /// Elements of raw text that have no end tag in the rest of the page.
     unended: Vec<Tag>,
 }
@@ -137,14 +137,14 @@ impl<'a> Builder<'a> {
             block_position: 0,
             node: 0,
             block: Block::default(),
-            records: false,
+            records_structure: false,
             unended: Vec::new(),
         }
     }
 
-    /// Records the tree's [`structure`] if `records` is true.
-    pub(in crate::extract) fn with_structure(mut self, records: bool) -> Self {
-        self.records = records;
+    /// Records the tree's [`structure`] if `records_structure` is true.
+    pub(in crate::extract) fn with_structure(mut self, records_structure: bool) -> Self {
+        self.records_structure = records_structure;
         self
     }
 
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
     /// Returns true if an element of raw text that has no end tag is passed over, with the text up to the next tag. By
     /// the standard it holds the rest of the page; if that is all there is, authors meant something else.
     pub(in crate::extract) fn passes_unended(&mut self, tag: Tag) -> bool {
-        let passes = self.keeps_hidden() && tag != Tag::Script;
+        let passes = self.reads_all_hidden() && tag != Tag::Script;
         if passes && !self.unended.contains(&tag) {
             self.unended.push(tag);
         }
@@ -183,8 +183,8 @@ impl<'a> Builder<'a> {
         self.unended.contains(&tag)
     }
 
-    /// Returns true if hidden content is read in this pass.
-    pub(in crate::extract) fn keeps_hidden(&self) -> bool {
+    /// Returns true if all hidden content is read in this pass.
+    pub(in crate::extract) fn reads_all_hidden(&self) -> bool {
         matches!(self.show, Show::Everything)
     }
 
@@ -319,7 +319,8 @@ impl<'a> Builder<'a> {
     /// Returns true if the element is a template that is read like a shadow tree. A script may show any template, so
     /// all are read if all hidden content is.
     fn may_be_shadow_tree(&self, tag: Tag, attributes: &Attributes<'_>) -> bool {
-        tag == Tag::Template && (self.keeps_hidden() || (attributes.shadow && self.may_begin_shadow_tree()))
+        tag == Tag::Template
+            && (self.reads_all_hidden() || (attributes.shadow && self.may_begin_shadow_tree()))
     }
 
     /// Returns what the stack records of an element.
@@ -332,7 +333,7 @@ impl<'a> Builder<'a> {
             _ => 0,
         };
         // Browsers that cannot play or draw show the content of these.
-        let is_fallback = self.keeps_hidden() && matches!(tag, Tag::Audio | Tag::Canvas | Tag::Video);
+        let is_fallback = self.reads_all_hidden() && matches!(tag, Tag::Audio | Tag::Canvas | Tag::Video);
         let is_skipped = tag.is(flag::SKIP) && !is_shadow && !is_fallback;
         if is_skipped || is_unseen || is_mark(tag, attributes.class) {
             features |= open::SKIPPED;
@@ -351,7 +352,7 @@ impl<'a> Builder<'a> {
             self.mark_element(tag, attributes, true);
         }
         let position = self.push_open(tag, features);
-        if self.records && self.inside.skipped == 0 && !is_block {
+        if self.records_structure && self.inside.skipped == 0 && !is_block {
             self.begin_span(tag, attributes);
         }
         if tag.is(flag::SCOPE) {
@@ -362,7 +363,7 @@ impl<'a> Builder<'a> {
         }
         if is_block {
             let hints = self.push_node(tag, attributes);
-            if self.records {
+            if self.records_structure {
                 self.record_node(tag, attributes);
             }
             if features & open::SKIPPED == 0 {

@@ -167,7 +167,7 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         builder.start(tag, &found)?;
         return Ok(end);
     }
-    if builder.keeps_hidden() && may_hold_page(html, tag, found.kind, end) {
+    if builder.reads_all_hidden() && may_hold_page(html, tag, found.kind, end) {
         return Ok(end);
     }
     if found.self_closing && builder.is_xml() && !tag.is(flag::VOID) {

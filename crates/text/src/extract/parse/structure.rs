@@ -200,7 +200,7 @@ impl Builder<'_> {
 
     /// Records a line break between two blocks.
     pub(super) fn record_break(&mut self) {
-        if self.records {
+        if self.records_structure {
             let segment = index(self.tree.segments.len());
             self.tree.structure.breaks.push(segment);
         }
@@ -208,7 +208,7 @@ impl Builder<'_> {
 
     /// Records an image, if it has an alternative text.
     pub(super) fn record_image(&mut self, attributes: &Attributes<'_>) {
-        if !self.records {
+        if !self.records_structure {
             return;
         }
         let [source, text, set] = values(self.html, attributes.start, ["src", "alt", "srcset"]);
@@ -226,7 +226,7 @@ impl Builder<'_> {
 
     /// Records the formula in a script with the TeX source from `start` to `end`.
     pub(in crate::extract) fn formula(&mut self, start: usize, end: usize) {
-        if self.records && self.inside.skipped == 0 {
+        if self.records_structure && self.inside.skipped == 0 {
             let html = self.html;
             self.push_image(&[], &html[start..end], true);
         }
@@ -254,7 +254,7 @@ impl Builder<'_> {
     pub(super) fn record_checkbox(&mut self, attributes: &Attributes<'_>) {
         let node = self.node;
         let is_last = index(self.tree.nodes.len()) == node + 1;
-        if !self.records
+        if !self.records_structure
             || !attributes.kind.eq_ignore_ascii_case(b"checkbox")
             || !is_last
             || self.block.counts.bytes != 0
