@@ -75,7 +75,7 @@ pub(crate) fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Fi
     if let Err(error) = super::trace_settings(config) {
         findings.refused("traces", error.to_string());
     }
-    // Both ports at once, since they may not have one address.
+    // Both ports are opened at the same time, because they must not share an address.
     let _admin_port = findings.admin_port(&config.admin.address);
     if roles.cluster && !config.api.address.is_empty() {
         findings.api_port(&config.api);

@@ -192,8 +192,8 @@ impl Places {
         }
     }
 
-    /// Returns the largest known offset that is not after centroid `number` or any younger one. Discards earlier
-    /// places, so later calls must not have smaller numbers.
+    /// Returns the largest known offset at or after which the changelog has centroid `number` and all younger
+    /// ones. Discards earlier places, so later calls must not have smaller numbers.
     fn before(&mut self, number: u64) -> u64 {
         while self.places.get(1).is_some_and(|(next, _)| *next <= number) {
             self.places.pop_front();

@@ -77,7 +77,7 @@ fn the_script_of_a_day_turns_a_crawl_into_markdown_once() {
     assert!(again.status.success() && said.contains("already done"), "{said}");
     assert_eq!(std::fs::read(out.join("texts.jsonl.gz")).expect("texts"), written);
 
-    // The next day overwrote the texts of the first one, or had a table of its own.
+    // The next day compares its pages with those of the first day, and leaves the texts of the first day as they are.
     let mut records = Vec::new();
     let compressed = std::fs::read(CRAWL).expect("the crawl");
     flate2::read::MultiGzDecoder::new(&*compressed).read_to_end(&mut records).expect("gzip");

@@ -36,8 +36,8 @@ fn outcomes(run: &Run) -> Vec<String> {
     verdicts.iter().map(|v| word(v, "reason").or_else(|| word(v, "kind")).expect("a kind")).collect()
 }
 
-/// WARC records of HTTP/2 responses, and of responses after an interim one (100 Continue), were read with
-/// their HTTP heads as part of the text.
+/// The HTTP heads of HTTP/2 responses in WARC records, and of responses after an interim one (100 Continue), must not
+/// be read as part of the text.
 #[test]
 fn pages_of_any_http_version_are_judged_by_their_status() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -65,7 +65,7 @@ fn pages_of_any_http_version_are_judged_by_their_status() {
     assert!(run.stderr.contains(told), "{}", run.stderr);
 }
 
-/// Records of other types were skipped without their names, and a file without a page gave status 0.
+/// Skipped records of other types are named, and a run without a page must not look like a success.
 #[test]
 fn an_input_without_pages_is_named_and_a_run_without_pages_fails() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -97,7 +97,7 @@ fn an_input_without_pages_is_named_and_a_run_without_pages_fails() {
     assert_eq!(dedup_files(&[], &[&empty]).status, 0, "an empty shard is not a fault");
 }
 
-/// `extract --jsonl` of a file without a page printed nothing and ended with status 0.
+/// `extract --jsonl` of a file without a page must not end with status 0 after printing nothing.
 #[test]
 fn an_extraction_without_pages_fails() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -112,7 +112,8 @@ fn an_extraction_without_pages_fails() {
     }
 }
 
-/// Commands that count or measure skipped a broken line or the lost rest of a file as "not a page", with status 0.
+/// Commands that count or measure must not skip a broken line, or the lost rest of a file, as "not a page", with
+/// status 0.
 #[test]
 fn commands_that_measure_pages_name_the_records_that_they_cannot_read() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -183,7 +184,7 @@ fn no_command_writes_over_its_input() {
     }
 }
 
-/// A bare carriage return ended rows in one reading and not in the other: verdicts and copied rows did not
+/// If a bare carriage return ended rows in one reading and not in the other, verdicts and copied rows would not
 /// match.
 #[test]
 fn rows_with_carriage_returns_are_judged_and_copied_alike() {
@@ -204,7 +205,8 @@ fn rows_with_carriage_returns_are_judged_and_copied_alike() {
     }
 }
 
-/// A quote at the beginning of a field swallowed the rows up to the next quote, without a message.
+/// A quote at the beginning of a field swallows the rows up to the next quote, which must not happen without a
+/// message.
 #[test]
 fn stray_quotes_cause_a_warning_and_can_be_switched_off() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -227,8 +229,8 @@ fn stray_quotes_cause_a_warning_and_can_be_switched_off() {
     assert_eq!(std::fs::read(&kept).expect("rows"), std::fs::read(&table).expect("rows"));
 }
 
-/// A column `withdrawn` was not read, so a takedown was lost silently; neither was the field of JSON lines if
-/// another field was configured.
+/// A column `withdrawn` must be read, and so must the field of JSON lines if another field is configured. Otherwise a
+/// takedown would be lost silently.
 #[test]
 fn pages_can_be_withdrawn_by_a_column_or_a_field() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -262,8 +264,8 @@ fn pages_can_be_withdrawn_by_a_column_or_a_field() {
     assert!(run.status == 3 && run.stderr.contains("withdrawn"), "{}", run.stderr);
 }
 
-/// An output overwrote the configuration; outputs named after other formats contained plain JSON lines; and a
-/// preference for a field that no document has emptied the outputs of an earlier run before it was refused.
+/// An output must not overwrite the configuration, nor contain plain JSON lines if it is named after another format.
+/// A preference for a field that no document has is refused before the outputs of an earlier run are emptied.
 #[test]
 fn outputs_with_unsuitable_names_are_left_untouched() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -305,7 +307,7 @@ fn outputs_with_unsuitable_names_are_left_untouched() {
     assert_eq!(std::fs::read_to_string(&fresh).expect("dropped"), "");
 }
 
-/// In CSV, and in TSV with one column, swallowed rows were only noticed if there were more than 200.
+/// Swallowed rows must be noticed even if they are few, in CSV and in TSV with one column.
 #[test]
 fn quotes_that_swallow_a_few_rows_cause_a_warning() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -333,8 +335,8 @@ fn quotes_that_swallow_a_few_rows_cause_a_warning() {
     }
 }
 
-/// A line of an index that names no readable WARC file ended the run, or, if it named a pipe, made the run wait
-/// forever.
+/// A line of an index that names no readable WARC file must not end the run. If it names a pipe, it must not make the
+/// run wait forever.
 #[test]
 fn a_bad_line_of_an_index_costs_only_itself() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -370,8 +372,8 @@ fn a_bad_line_of_an_index_costs_only_itself() {
     }
 }
 
-/// Formats that are not supported gave a dead letter per line; files that begin with a skippable frame were
-/// read as JSON.
+/// A format that is not supported gives one message, not a dead letter per line. A file that begins with a skippable
+/// frame is not read as JSON.
 #[test]
 fn a_file_is_read_or_refused_with_one_message() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -395,7 +397,7 @@ fn a_file_is_read_or_refused_with_one_message() {
     }
 }
 
-/// A pipe in a mirror was waited for permanently.
+/// A pipe in a mirror must not be waited for.
 #[test]
 fn a_pipe_in_a_mirror_is_skipped() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -413,7 +415,7 @@ fn a_pipe_in_a_mirror_is_skipped() {
     assert_eq!(names(&kept), 1, "a.html alone");
 }
 
-/// An address with an invalid port made the program panic.
+/// An address with an invalid port must not make the program panic.
 #[cfg(feature = "s3")]
 #[test]
 fn an_invalid_address_of_a_store_is_named() {
@@ -426,7 +428,7 @@ fn an_invalid_address_of_a_store_is_named() {
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
 }
 
-/// A url of spaces alone counted as an address, so all such documents had the same one.
+/// If a url of spaces alone counted as an address, all such documents would have the same one.
 #[test]
 fn a_url_of_spaces_alone_is_no_url() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -457,7 +459,7 @@ fn a_url_of_spaces_alone_is_no_url() {
     assert_eq!(mapped.verdicts().len(), 0, "the column was named: {}", mapped.stderr);
 }
 
-/// A document without its text was reported as one without a url, which a file does not need.
+/// A document without its text is not reported as one without a url, which a file does not need.
 #[test]
 fn an_error_about_a_missing_text_names_the_text() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -473,7 +475,7 @@ fn an_error_about_a_missing_text_names_the_text() {
     }
 }
 
-/// A first chunk whose size is not hexadecimal was not counted.
+/// The size of the first chunk may not be hexadecimal.
 #[test]
 fn a_chunked_body_that_begins_with_a_wrong_size_is_counted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -488,7 +490,7 @@ fn a_chunked_body_that_begins_with_a_wrong_size_is_counted() {
     assert!(run.stderr.contains("2  HTTP bodies with broken chunks or compression"), "{}", run.stderr);
 }
 
-/// Pages that the crawler had cut off at its limit were read without a word.
+/// A crawler cuts pages off at its limit. They must not be read as whole without a word.
 #[test]
 fn pages_of_which_the_archive_has_a_part_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -510,8 +512,8 @@ fn pages_of_which_the_archive_has_a_part_are_counted() {
     assert!(run.stderr.contains("3  pages of which the archive has only a part"), "{}", run.stderr);
 }
 
-/// Damage in one gzip member cost all members after it, and a WARC file with a byte order mark or zeros in front was
-/// read as lines. What could be read was copied all the same.
+/// Damage in one gzip member must not cost the members after it. A WARC file with a byte order mark or zeros in front
+/// is not read as lines. All that can be read is copied.
 #[test]
 fn damage_costs_only_its_gzip_member() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -550,7 +552,8 @@ fn damage_costs_only_its_gzip_member() {
     }
 }
 
-/// All pipes were opened before the first was read, so a program that writes to them one after the other never ended.
+/// If all pipes were opened before the first was read, a program that writes to them one after the other would never
+/// end.
 #[test]
 fn named_pipes_are_opened_in_turn() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -575,7 +578,7 @@ fn named_pipes_are_opened_in_turn() {
     assert_eq!(common::run(["dedup", "-", "-"]).status, 2);
 }
 
-/// Documents that were too long to be copied were in no output, and the status was 0.
+/// Documents that are too long to be copied are in no output, which must not look like a success.
 #[test]
 fn documents_in_no_output_change_the_status() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -594,7 +597,8 @@ fn documents_in_no_output_change_the_status() {
     }
 }
 
-/// Links to folders were skipped without a message, so a corpus of linked folders was read in part.
+/// Links to folders are skipped. Without a message, nobody would notice that only part of a corpus of linked folders
+/// was read.
 #[test]
 fn links_to_folders_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -619,8 +623,8 @@ fn links_to_folders_are_named() {
     }
 }
 
-/// Files with a large window or a dictionary counted as broken, with the advice to fetch them again. A WARC file that
-/// began with a blank line was read as JSON.
+/// A compressed file that needs a larger window or a dictionary is named with that advice; it is not called broken. A
+/// WARC file that begins with blank lines is still recognised.
 #[test]
 fn files_that_need_more_than_themselves_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -637,7 +641,7 @@ fn files_that_need_more_than_themselves_are_named() {
     assert_eq!(outcomes(&dedup_files(&[], &[&warc])), ["UNIQUE"]);
 }
 
-/// Ten pages without a text failed, but nine were a success.
+/// Also fewer than ten pages without a text must not look like a success.
 #[test]
 fn a_few_pages_that_all_lack_the_text_are_no_success() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -671,7 +675,7 @@ fn a_few_pages_that_all_lack_the_text_are_no_success() {
     }
 }
 
-/// Some wrong arguments had the status of a failed run.
+/// Wrong arguments must not have the status of a failed run.
 #[test]
 fn arguments_that_cannot_work_have_the_status_of_usage() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -693,7 +697,7 @@ fn arguments_that_cannot_work_have_the_status_of_usage() {
     }
 }
 
-/// A file under two names was read twice without a word: all its pages were duplicates.
+/// If a file under two names is read twice, all its pages are duplicates, which must not happen without a word.
 #[test]
 fn a_file_that_is_named_twice_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");

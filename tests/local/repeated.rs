@@ -89,8 +89,8 @@ impl Command {
     }
 }
 
-/// A finished run was repeated, as schedulers do. Each page was compared with itself, and the kept documents
-/// were replaced by an empty file, with exit status 0.
+/// Schedulers repeat finished runs. Such a run must not compare each page with itself and replace the kept documents
+/// by an empty file.
 #[test]
 fn repeating_a_finished_run_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -187,9 +187,8 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     assert!(first.contains(&json!("UNIQUE")) && second.iter().all(|kind| kind == "EXACT_DUPLICATE"));
 }
 
-/// A finished run was repeated with another spelling of an input or output, or with an additional option.
-/// Each page was compared with itself, and the kept documents were replaced by an empty file, with exit
-/// status 0.
+/// A finished run may be repeated with another spelling of an input or output, or with an additional option. It must
+/// not compare each page with itself and replace the kept documents by an empty file.
 #[test]
 fn repeating_a_finished_run_in_another_spelling_empties_no_output() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -251,8 +250,8 @@ fn repeating_a_finished_run_in_another_spelling_empties_no_output() {
     assert!(in_folder("dedup b.jsonl --table P --keep k.jsonl").status.success());
 }
 
-/// If the same command was run again after lines had been appended to its input, the output was overwritten with only
-/// these lines: all others were duplicates of themselves.
+/// If the same command runs again after lines were appended to its input, all other pages are duplicates of
+/// themselves. The output must not be overwritten with only the new ones.
 #[test]
 fn repeating_a_run_over_an_input_that_has_grown_empties_no_output() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -321,7 +320,7 @@ fn ended(mut child: Child) -> (Option<i32>, String) {
     (child.wait().expect("it ends").code(), told)
 }
 
-/// Between saving the table and its end, a run can be killed at every step. A repetition emptied the outputs.
+/// Between saving the table and its end, a run can be killed at every step. A repetition must not empty the outputs.
 #[test]
 fn a_run_killed_at_its_end_can_be_repeated_to_the_same_outputs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -390,8 +389,8 @@ fn a_run_killed_at_its_end_can_be_repeated_to_the_same_outputs() {
     }
 }
 
-/// A script with a folder of checkpoints per day was restarted. The first day, which was done, deleted files
-/// that the checkpoint of the second day needed, and the second day could not continue.
+/// A script with a folder of checkpoints per day is restarted. The first day, which is done, must not delete files
+/// that the checkpoint of the second day needs.
 #[test]
 fn repeating_a_finished_run_leaves_other_checkpoints_usable() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -428,8 +427,8 @@ fn repeating_a_finished_run_leaves_other_checkpoints_usable() {
     }
 }
 
-/// A run over pages of another format ends with status 1. Its table was saved, although it had read some pages by
-/// chance. In the next run, with the right settings, these pages were compared with themselves.
+/// A run over pages in another format fails and saves no table, even if it has read some pages by chance. Otherwise
+/// the next run, with the right settings, would take these pages for duplicates of themselves.
 #[test]
 fn a_run_with_hardly_any_page_saves_no_table() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -468,8 +467,8 @@ fn replace(path: &Path, in_place: bool) {
     fs::rename(&target, path).expect("renamed");
 }
 
-/// A new day with the same names overwrote the documents of the day before without a word: they were in no output any
-/// more, and the table knew their texts.
+/// A new day with the same file names does not overwrite the documents of the day before: no output would have them
+/// any more, although the table knows their texts.
 #[test]
 fn the_documents_of_an_earlier_day_are_not_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -499,7 +498,7 @@ fn the_documents_of_an_earlier_day_are_not_overwritten() {
     assert_eq!(runs[1].run().status, 0, "already done");
 }
 
-/// An input was replaced between its two readings: documents were kept that had no verdict.
+/// If an input is replaced between its two readings, documents without a verdict would be kept.
 #[test]
 fn an_input_that_is_replaced_between_its_two_readings_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -551,7 +550,7 @@ fn an_input_that_is_replaced_between_its_two_readings_is_an_error() {
     }
 }
 
-/// A checkpoint continued with another file of the same size, which had not been read from the beginning.
+/// A checkpoint must not continue with another file of the same size, which was not read from the beginning.
 #[test]
 fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damaged() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -599,7 +598,7 @@ fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damag
     assert!(status == Some(0) && told.contains("resuming after record"), "{told}");
 }
 
-/// A table under other settings of `corpus.*` made all pages new, with exit status 0.
+/// A table under other settings of `corpus.*` would make all pages new.
 #[test]
 fn every_user_of_a_table_refuses_another_setting_of_corpora() {
     let folder = tempfile::tempdir().expect("a folder");

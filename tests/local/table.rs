@@ -213,7 +213,7 @@ fn a_merged_table_knows_the_pages_of_all_its_parts() {
     let on_disk =
         common::write(folder.path(), "disk.toml", "[table]\non_disk = true\nblock_centroids = 32\n");
     let on_disk = on_disk.to_str().expect("UTF-8");
-    // Tuesday's articles 15 to 19 are also Monday's; Wednesday has no common ones.
+    // Tuesday's articles 15 to 19 are also Monday's. Wednesday has no articles.
     let parts =
         [("monday", twice(0..20, "m")), ("tuesday", twice(15..90, "t")), ("wednesday", String::new())];
     let made: Vec<_> = parts
@@ -472,7 +472,7 @@ fn an_empty_table_is_exported_and_imported() {
     assert_eq!((imported.status, imported.stdout.as_str()), (0, "0 centroids\n"), "{}", imported.stderr);
 }
 
-/// A failed save left its file behind, which took the remaining disk space.
+/// A failed save must not leave its file behind, which would take the remaining disk space.
 #[test]
 fn a_save_that_fails_or_is_killed_leaves_no_file_behind() {
     let folder = tempfile::tempdir().expect("a folder");

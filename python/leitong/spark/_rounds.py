@@ -28,13 +28,14 @@ from . import _steps as steps
 class Limits(typing.NamedTuple):
     """Limits of the rounds. Verdicts do not depend on them."""
 
-    # Number of open documents of each list that are compared with one another, in the first round.
+    # Number of undecided documents of each list that are compared with one another in the first
+    # round. Each round doubles it.
     window: int = 64
-    # Maximum of this number, which doubles with each round.
+    # Maximum of that number.
     window_max: int = 65_536
     # Maximum number of rounds.
     rounds: int = 20
-    # Rounds end when at most this many documents are open. One process decides these.
+    # The rounds end when at most this many documents are undecided. One process decides these.
     left: int = 100_000
 
 

@@ -46,8 +46,8 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 /// Maker of spans, which hands them to the exporter.
 #[derive(Debug)]
 pub(crate) struct Tracer {
-    /// Bound on trace ids. A trace that begins here is recorded if half of the last 64 bits of its id, as a
-    /// number, is below the bound.
+    /// Bound on trace ids. A trace that begins here is recorded if the last 64 bits of its id, read as a
+    /// number and halved, are below the bound.
     below: u64,
     queue: mpsc::Sender<Span>,
     /// Names of topics and groups, for attributes.

@@ -201,8 +201,8 @@ fn take_out(parts: &mut [Outputs], visible: &[bool]) {
 mod tests {
     use super::*;
 
-    /// Deleted records counted as visible. An aborted transaction was then said to be committed in part, and only its
-    /// rest was written again.
+    /// Deleted records count as visible only if another record of the transaction is visible. Otherwise an aborted
+    /// transaction would seem to be committed in part, and only its rest would be written again.
     #[test]
     fn deleted_records_follow_those_that_are_left() {
         let (seen, hidden) = (Some(true), Some(false));

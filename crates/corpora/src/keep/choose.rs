@@ -13,8 +13,8 @@ use super::walk::Walk;
 use super::wrong_option::WrongOption;
 use leitong_base::terminal;
 
-/// Chooses the documents to keep. `walk` returns another reading of the inputs; of tables, it reads only the column
-/// that is passed to it. If the documents had to be read, returns their sources as well.
+/// Chooses the documents to keep. `walk` reads the inputs again; from tables, it reads only the given column. If the
+/// documents had to be read, also returns their sources.
 pub(super) fn choose(
     options: &Options,
     rules: Rules,

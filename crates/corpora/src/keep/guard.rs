@@ -11,7 +11,8 @@ use super::spool::Spooled;
 /// Maximum number of sources that the error names.
 const NAMED_MAX: usize = 5;
 
-/// Minimum number of documents of a source that stops a run: a site with one page, which is a copy, loses all of it.
+/// Minimum number of documents that a source must have to stop a run. Otherwise a site whose only page is a copy would
+/// stop it.
 const DOCUMENTS_MIN: u64 = 10;
 
 /// The source of each document.
@@ -95,7 +96,7 @@ fn share((documents, dropped): (u64, u64)) -> f64 {
 mod tests {
     use super::*;
 
-    /// With `--by host`, every run over a crawl was stopped by some host with a single page, which was a copy.
+    /// With `--by host`, nearly every crawl has hosts with a single page, which is a copy. They must not stop the run.
     #[test]
     fn a_source_of_a_few_documents_stops_no_run() {
         let counts = [(1, 1), (9, 9), (10, 9), (20, 11), (20, 10)];

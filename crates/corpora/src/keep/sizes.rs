@@ -1,8 +1,8 @@
 //! Counts the documents of each cluster, and keeps the counts in the folder of a table from run to run.
 //!
 //! The file has 12 bytes per cluster: the log offset of its founder and the count. It says up to which log offset
-//! documents are counted. It is replaced before the table is saved, and the former file stays next to it. So if the
-//! run is killed in between, the next one finds the counts that belong to the table.
+//! documents are counted. The file is replaced before the table is saved, and the former one stays next to it. So if
+//! the run is killed in between, the next run finds the counts that belong to the table.
 
 use std::collections::HashMap;
 use std::fs;

@@ -272,9 +272,9 @@ fn walk(root: &Path, folder: &Path, read: FolderContent, found: &mut FoundFiles)
     Ok(())
 }
 
-/// Returns true if a file that was found may be read. Pipes and devices are excluded, because they may never
-/// end. A mirror of a web site comes from outside, so links that lead out of it are not followed. A link of a
-/// document to a file that is missing is included, so that opening it fails and names it.
+/// Returns true if a file that was found may be read. Pipes and devices are excluded, because they may never end. A
+/// mirror of a web site comes from outside, so links that lead out of it are not followed. A link to a missing file
+/// is included if documents are read, so that opening it fails and names it.
 fn is_file_of(root: &Path, path: &Path, read: FolderContent) -> bool {
     let is_broken_link = || read == FolderContent::Documents && path.is_symlink() && !path.exists();
     (path.is_file() && !leaves(root, path, read)) || is_broken_link()
@@ -367,7 +367,7 @@ mod tests {
         assert!(wrong.contains("***: not a valid pattern: "), "{wrong}");
     }
 
-    /// A pipe in a mirror blocked the run forever, and the target of a link was copied into the kept files.
+    /// A pipe in a mirror must not block the run, and the target of a link must not be copied into the kept files.
     #[test]
     fn pipes_and_links_out_of_a_mirror_are_skipped() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -405,7 +405,7 @@ mod tests {
         }
     }
 
-    /// A link to a folder above was followed some 40 times, and two such links without end.
+    /// A link to a folder above would be followed some 40 times, and two such links without end.
     #[test]
     fn patterns_of_any_depth_follow_no_link_to_a_folder() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -240,7 +240,7 @@ mod tests {
         decompressed(io::BufReader::with_capacity(buffer, io::Cursor::new(file)))
     }
 
-    /// Damage to one frame cost the rest of the file.
+    /// After damage to one frame, the frames after it are still read.
     #[test]
     fn reading_continues_at_the_next_frame() {
         let lz4 = |bytes: &[u8]| {
@@ -274,7 +274,7 @@ mod tests {
         std::mem::replace(&mut results[2], Ok(String::new()))
     }
 
-    /// Files that begin with a skippable frame were read as JSON lines.
+    /// Files that begin with a skippable frame must not be read as JSON lines.
     #[test]
     fn skippable_frames_are_skipped() {
         for pack in [zstd, lz4] {

@@ -1,5 +1,5 @@
-//! Sources of pages: files, standard input and objects in stores ([`open`], [`location`]). Topics are no source: the
-//! program reads them itself.
+//! Sources of pages: files, standard input and objects in stores ([`open`], [`location`]). The program itself reads
+//! topics.
 //!
 //! A source only splits its input into records, and reads no more of a record than the limits allow. Later
 //! stages parse the records in parallel.

@@ -108,7 +108,7 @@ fn a_slow_device_slows_the_deciding_thread_down() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
     let expiry = ExpiryConfig::default();
     let folder = SimFolder::default();
-    // At first the device is slower than any machine decides, however busy the machine is.
+    // At first the device writes more slowly than even a busy machine decides.
     folder.set_pace(Some(Duration::from_millis(500)));
     let options = StoreOptions { readers: 2, portion: 8, ..StoreOptions::for_table(256, 1 << 30) };
     let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &Saved::nothing());

@@ -1,7 +1,7 @@
 //! Pages of sorted keys, with the centroids that have each key.
 //!
 //! ```text
-//! count │ bytes of a key │ bytes of a number │ second keys │ first key │ keys │ numbers │ which │ second keys
+//! count │ bytes of a key │ bytes of a number │ second key count │ first key │ keys │ numbers │ which │ second keys
 //! ```
 //! A page is 4 KiB with its checksum. Its keys are stored as differences to the first one. On one page, all
 //! keys have the length of the greatest key, and all numbers of centroids have the length of the greatest

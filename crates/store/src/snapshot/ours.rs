@@ -35,7 +35,7 @@ pub(super) fn check(folder: &Path) -> Result<(), SnapshotError> {
     let failed = |error| SnapshotError::Io { path: folder.to_owned(), error };
     let path = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = match fs::read_dir(path) {
-        // A link that leads nowhere is not found, and cannot become a folder.
+        // A dangling link counts as missing too, but no folder can be created in its place.
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => return Ok(()),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => {
             return Err(SnapshotError::NotAFolder { path: path.to_owned() });

@@ -22,12 +22,12 @@ const NAME_CHARS_MIN: usize = 16;
 const IDEOGRAPH_CHARS: usize = 6;
 /// Number of encoded bytes of an ideograph.
 const IDEOGRAPH_BYTES: usize = 3;
-/// Minimum number of words of a title, which is a name in any folder. A name of fewer words (`account_settings`,
-/// `VectorSpecies`) may be in several folders of a site, where it names other things.
+/// Minimum number of words in the last path segment for it to be a title, which names the same text in any folder. A
+/// shorter segment (`account_settings`, `VectorSpecies`) may name different things in different folders of a site.
 const TITLE_WORDS: usize = 3;
 /// Minimum length, in bytes, of a last word that may be a page's subject.
 const SUBJECT_BYTES_MIN: usize = 4;
-/// Extensions of files, which no page is about.
+/// Extensions of file names, which are not part of a page's subject.
 const EXTENSIONS: [&str; 10] = ["html", "htm", "xhtml", "shtml", "md", "txt", "php", "asp", "aspx", "jsp"];
 /// Beginnings of the names of Doxygen's pages.
 const DOXYGEN_KINDS: [&str; 5] = ["class", "struct", "union", "namespace", "interface"];
@@ -59,7 +59,7 @@ const PACKAGE_VERSIONS: [&str; 2] = ["/v", "/versions"];
 /// Folders of documentation. A short number directly below or above one of them is a version.
 const DOCUMENTATION: [&str; 7] =
     ["docs", "doc", "documentation", "manual", "reference", "javadoc", "apidocs"];
-/// Number of digits of a year, which is no version.
+/// Number of digits of a year, which is not taken for a version.
 const YEAR_DIGITS: usize = 4;
 /// Maximum length of a second label that belongs to a registry instead of an owner: `co.uk`, `com.cn`,
 /// `org.br`.
@@ -327,7 +327,7 @@ mod tests {
         assert!(!is_one("https://a.example/x/кошка", "https://a.example/y/кошка"), "five letters");
     }
 
-    /// Two pages of a reference, on reading and on changing a thing, were one: `data-sources/account_settings` and
+    /// Two pages of a reference, on reading and on changing a thing, are not one: `data-sources/account_settings` and
     /// `resources/account_settings`.
     #[test]
     fn a_name_of_few_words_is_another_page_in_another_folder() {
@@ -344,7 +344,7 @@ mod tests {
         assert!(is_one("drafts/Love Your Many Bugs", "published/Love Your Many Bugs"));
     }
 
-    /// Translations of a release's notes were one page, since they share its name, its code and its downloads.
+    /// Translations of a release's notes share its name, its code and its downloads, but are not one page.
     #[test]
     fn a_translation_in_the_folder_of_its_language_is_another_page() {
         let is_one = |a: &str, b: &str| Address::from_url(a).name == Address::from_url(b).name;
@@ -353,8 +353,8 @@ mod tests {
         assert!(is_one(&news("zh-TW"), &news("zh-tw")) && is_one(&news("drafts"), &news("c++")));
     }
 
-    /// Translations on subdomains were versions of one page, for which a quarter of common text is enough: their
-    /// examples of code.
+    /// For versions of one page, a quarter of common text is enough. Translations on subdomains have that much in
+    /// common, their examples of code, but are not versions of one page.
     #[test]
     fn a_translation_on_the_subdomain_of_its_language_is_another_page() {
         let name =
@@ -391,8 +391,8 @@ mod tests {
         }
     }
 
-    /// The same page in the documentation of another version was read as another page of a series, since its name was
-    /// short, and 64 of 871 such pages were missed.
+    /// The same page in the documentation of another version must not be read as another page of a series because its
+    /// name is short. 64 of 871 such pages were missed.
     #[test]
     fn a_page_keeps_its_name_in_the_folder_of_another_version() {
         let is_one = |a: &str, b: &str| Address::from_url(a).name == Address::from_url(b).name;
@@ -427,8 +427,8 @@ mod tests {
         }
     }
 
-    /// Versions of a package were read as pages of a series, since a version is the last segment of their addresses,
-    /// and packages of one family as copies of one another.
+    /// A version is the last segment of a package's address. Versions of a package are nevertheless not pages of a
+    /// series, and packages of one family are not copies of one another.
     #[test]
     fn versions_of_a_package_are_one_page_about_the_package() {
         let address = |path: &str| Address::from_url(&format!("https://a.example/{path}"));

@@ -6,7 +6,7 @@
 
 use std::num::IntErrorKind;
 
-/// Maximum number of times that the chunks of a body are joined.
+/// Maximum number of times that a body may have been divided into chunks, by one server after the other.
 const TIMES_MAX: usize = 3;
 /// Maximum length of a size line in bytes.
 const SIZE_LINE_BYTES_MAX: usize = 1024;
@@ -163,8 +163,8 @@ mod tests {
         join(body.as_bytes()).map(|(data, is_whole)| (String::from_utf8_lossy(&data).into_owned(), is_whole))
     }
 
-    /// Text after a chunk `0` was lost without a report, bodies with bare line feeds were cut off after the first
-    /// chunk, and chunks within chunks became part of the text.
+    /// Text after a chunk `0` must not be lost without a report, bodies with bare line feeds must not be cut off after
+    /// the first chunk, and chunks within chunks must not become part of the text.
     #[test]
     fn chunks_of_all_kinds_are_joined_and_truncation_is_reported() {
         for (body, data, is_whole) in [
@@ -203,7 +203,8 @@ mod tests {
         }
     }
 
-    /// Archives without the header, or with another name in it (`aws-chunked`), had the sizes of chunks in the text.
+    /// Archives may lack the header, or have another name in it (`aws-chunked`). The sizes of chunks must not be in the
+    /// text.
     #[test]
     fn chunks_without_a_header_are_joined_if_the_whole_body_has_them() {
         let joined = |body: &str| {
@@ -225,8 +226,8 @@ mod tests {
         }
     }
 
-    /// A body without chunks that began with the line `0` was empty, and one that began with another number lost its
-    /// beginning.
+    /// A body without chunks that begins with the line `0` must not become empty, and one that begins with another
+    /// number must not lose its beginning.
     #[test]
     fn a_body_without_chunks_is_unchanged() {
         for body in [

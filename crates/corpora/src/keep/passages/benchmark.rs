@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(benchmarks.find(""), None);
     }
 
-    /// A short question was not looked for, so its copies with all choices stayed.
+    /// A question that is too short to be looked for alone is found together with its choices.
     #[test]
     fn a_short_question_is_found_with_its_choices() {
         let question = "Which town is the largest?";

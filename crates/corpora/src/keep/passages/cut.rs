@@ -3,8 +3,8 @@
 //! The text is normalised line by line, like the texts in which passages were found, and its [pieces](super::pieces)
 //! are looked up by their hashes. Pieces that overlap or touch are cut as one passage. A line of which all letters are
 //! cut is removed with its line end; from any other line, the passage is removed with the punctuation and the space
-//! after it. Letters before and after a passage that are in no frequent piece stay, even if all documents with the
-//! passage have them: at most as many as a passage must have, and none at the start and end of lines and sentences.
+//! after it. Only letters of frequent pieces are cut. So letters next to a passage may stay although all documents
+//! with the passage have them: fewer than a passage must have, and none at the start and end of lines and sentences.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -29,12 +29,12 @@ const FACT_LETTERS: u32 = 60;
 const CREDIT_LETTERS: u32 = 60;
 /// Number of letters of a text per number that may be replaced.
 const LETTERS_A_NUMBER: u32 = 5_000;
-/// Number of names that may be replaced in a long text, however few it has: rare words count as names, too.
+/// Number of names that may be replaced in a long text, however few names it has: rare words count as names, too.
 const NAMES_OF_LONG: usize = 1;
 /// Number of names in a long text per name that may be replaced.
 const NAMES_SHARE: usize = 16;
-/// Maximum number of differing places of two long texts in which no replaced name is tolerated. Pages of a series
-/// differ in few places, edited copies in more.
+/// Number of differing places of two long texts up to which no replaced name is tolerated. Pages of a series differ in
+/// few places, edited copies in more.
 const PLACES_OF_A_SERIES: u32 = 2;
 /// Maximum number of places in which two pages of a series differ in everyday words.
 const REPLACED_PLACES: usize = 10;
@@ -317,7 +317,7 @@ mod tests {
         assert!(differ(&chinese('三'), &chinese('五'), series));
     }
 
-    /// Pages of one template on many sites were dropped if they differed in their first or last words only.
+    /// Pages of one template on many sites are kept even if they differ only in their first or last words.
     #[test]
     fn words_within_a_phrase_count_at_either_end() {
         let count = |first: &str, last: &str| {

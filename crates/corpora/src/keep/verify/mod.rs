@@ -58,10 +58,10 @@ const OWN_PASSAGE: f64 = 0.12;
 pub struct LostMax {
     /// Maximum share of the document in passages that the kept document lacks.
     pub share: f64,
-    /// Maximum number of letters in the longest lost passage. If the lost text is spread over a long text, the limit is
-    /// a tenth of the text if that is more, but at most twice this number. If the passage is the document's
-    /// [own](Loss::own_passages), and the document is not the kept one fetched again, the limit is [`OWN_PASSAGE`]
-    /// of this number.
+    /// Maximum number of letters in the longest lost passage. There are two exceptions. If the lost text is spread over
+    /// a long text, the limit is a tenth of that text, but at least this number and at most twice this number. If the
+    /// passage is the document's [own](Loss::own_passages), the limit is this number times [`OWN_PASSAGE`], unless the
+    /// document is the kept one fetched again.
     pub letters: u32,
 }
 

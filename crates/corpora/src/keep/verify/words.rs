@@ -74,8 +74,9 @@ impl SplitText {
         start.is_none() || between.contains(SENTENCE_ENDS)
     }
 
-    /// Returns true if nothing but spaces is between the words at `place` and the next one, and, unless the text begins
-    /// there, between these words and the word before them. Credits and the names of places before a report end with a mark or a line.
+    /// Returns true if the words at `place` are joined to the words around them: only spaces are between them and the
+    /// next word, and between them and the previous word, unless the text begins with them. Punctuation or a line end
+    /// follows credits, and the name of a place before a report.
     #[must_use]
     pub(super) fn is_within_phrase(&self, place: &Range<usize>) -> bool {
         let joins = |at: usize| {

@@ -32,7 +32,7 @@ pub(super) struct Columns {
     url_field: Option<String>,
     /// True if a column withdraws pages.
     withdraws: bool,
-    /// The columns that are no part of a page.
+    /// The columns that are not part of a page.
     extra: Arc<ExtraColumns>,
     line_bytes_max: usize,
 }

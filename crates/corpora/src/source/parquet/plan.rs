@@ -32,8 +32,8 @@ impl Plan {
     }
 }
 
-/// Measures the `rows` rows of a row group with these columns. A row may take `bytes_max` bytes, and so may all rows of
-/// a batch together.
+/// Measures the `rows` rows of a row group with these columns. `bytes_max` is the maximum size of one row, and also of
+/// all rows of a batch together.
 pub(super) fn plan(mut columns: Vec<ChunkCosts>, rows: u64, bytes_max: u64) -> Plan {
     let mut plan = Plan::default();
     let mut windows = STEPS.map(|rows| Window { rows, filled: 0, bytes: 0, fits: true });
