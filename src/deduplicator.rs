@@ -340,7 +340,7 @@ mod tests {
         verdict
     }
 
-    /// Only `serve` could look a page up without storing it.
+    /// Programs that embed the library can look a page up without storing it.
     #[test]
     fn a_look_up_gives_the_verdict_of_the_next_page_and_changes_nothing() {
         for settings in ["", "table.on_disk = true"] {
@@ -376,8 +376,8 @@ mod tests {
         }
     }
 
-    /// A deduplicator with other settings replaced a saved table without a word, and records that were made with
-    /// another `corpus.by` were compared with nothing.
+    /// A deduplicator with other settings must not replace a saved table without a word. Records that were made with
+    /// another `corpus.by` would be compared with nothing.
     #[test]
     fn a_table_and_records_of_another_corpus_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -417,8 +417,7 @@ mod tests {
         assert!(refused.starts_with("record 0: ") && refused.contains("corpus.by"), "{refused}");
     }
 
-    /// A run with its table on disk wrote files before the process ended, and nothing said whether their pages
-    /// counted.
+    /// A run with its table on disk writes files before it saves. Their pages do not count until then.
     #[test]
     fn pages_after_the_last_save_are_unknown_to_the_next_process() {
         let config = Config::from_toml("table.on_disk = true").expect("right settings");

@@ -409,8 +409,8 @@ mod tests {
     use leitong_base::proto::FinishedRun;
     use leitong_cluster::Position;
 
-    /// A run without a mark of its own, such as one over objects without versions, was continued from its
-    /// checkpoint. The table that it saved had lost the marks of earlier runs.
+    /// A run over objects without versions leaves no mark of its own. If it is continued from its checkpoint,
+    /// the table that it saves must keep the marks of earlier runs.
     #[test]
     fn marks_of_finished_runs_survive_a_continued_run_without_a_mark() {
         let folder = tempfile::tempdir().expect("a folder");

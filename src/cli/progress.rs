@@ -82,7 +82,7 @@ fn position(read: &ReadSoFar, processed: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The bar was at 100 % for half of the time, since it showed the bytes read and not the bytes processed.
+    /// A bar of the bytes read would be at 100 % for half of the time, because reading runs far ahead.
     #[test]
     fn the_bar_shows_what_is_processed_and_not_what_is_read() {
         let read = ReadSoFar::default();

@@ -500,7 +500,7 @@ mod tests {
         assert!(shown.contains("sasl.password") && !shown.contains("hunter2"), "{shown}");
     }
 
-    /// The error for a malformed address showed its password three times.
+    /// The error for a malformed address must not show its password.
     #[test]
     fn errors_show_no_credentials_of_brokers() {
         for servers in [
@@ -517,7 +517,7 @@ mod tests {
         }
     }
 
-    /// Without `@`, a user and a password look like a host and a port, and were shown.
+    /// Without `@`, a user and a password look like a host and a port, and must not be shown.
     #[test]
     fn errors_show_nothing_that_may_be_a_secret_in_the_wrong_place() {
         for servers in

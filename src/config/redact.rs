@@ -81,7 +81,7 @@ fn redacted_url(url: &Url) -> String {
 mod tests {
     use super::*;
 
-    /// A secret that was entered as the value of another setting was shown in errors and in logs.
+    /// A secret that was entered as the value of another setting must not be shown in errors and in logs.
     #[test]
     fn a_refused_name_is_shown_only_if_it_is_a_misspelling() {
         let known = || ["simhash", "paragraph"].into_iter();

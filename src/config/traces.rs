@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(found.endpoint.as_str(), "http://c:3/in");
     }
 
-    /// Errors showed the endpoint with user, password and key.
+    /// Errors show the endpoint without user, password and key.
     #[test]
     fn errors_show_no_credentials_of_the_endpoint() {
         for value in

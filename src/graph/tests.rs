@@ -285,7 +285,7 @@ fn an_error_of_any_stage_ends_all_others_and_is_returned() {
     assert_eq!(error_of(1, |_, _| {}, panics), "a CPU stage has failed");
 }
 
-/// From outside, a worker whose stages hung on one page seemed alive and ready.
+/// A worker whose stages hang on one page must not seem alive and ready from outside.
 #[test]
 fn pages_that_no_thread_finishes_are_noticed() {
     let (ends, source, sink) = Ends::new(Semaphore::MAX_PERMITS / 2);

@@ -269,8 +269,7 @@ impl From<ExtractError> for Refusal {
 mod tests {
     use super::*;
 
-    /// XHTML was read by HTML's rules, whatever its content type. A self-closing script then swallowed the
-    /// whole page.
+    /// By HTML's rules, a self-closing script would swallow the whole page of XHTML.
     #[test]
     fn the_content_type_or_file_name_of_a_page_decides_the_rules_for_its_markup() {
         for (url, content_type, expected) in [

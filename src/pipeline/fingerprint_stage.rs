@@ -517,7 +517,8 @@ mod tests {
         }
     }
 
-    /// A panic in a parser of messages left a batch without results, and its partition halted permanently.
+    /// A panic in a parser of messages must not leave a batch without results, because its partition would
+    /// halt permanently.
     #[test]
     fn a_fault_in_a_parser_is_a_dead_letter_and_the_next_message_goes_on() {
         let mut workspace = STAGE.workspace();

@@ -129,7 +129,8 @@ mod tests {
         answer
     }
 
-    /// 200 clients that sent half a request kept probes waiting for 40 s, so a healthy worker was restarted.
+    /// 200 clients that send half a request must not keep probes waiting: a healthy worker would be
+    /// restarted.
     #[test]
     fn slow_clients_do_not_keep_probes_waiting() {
         let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -385,8 +385,8 @@ mod tests {
 
     use super::*;
 
-    /// The first page that was lost raised no alert: its counter first appeared with the value 1, which is no
-    /// increase.
+    /// If the counter first appeared with the value 1, Prometheus would see no increase, and the first lost
+    /// page would raise no alert.
     #[test]
     fn counters_are_exported_before_they_first_count() {
         let recorder = PrometheusBuilder::new().build_recorder();

@@ -23,7 +23,7 @@ fn pages(from: usize, count: usize, sentences: usize) -> Vec<Row> {
     (from..from + count).map(page).collect()
 }
 
-/// The lag of the log was never shown, but docs/kafka.md says to wait until it is 0.
+/// docs/kafka.md says to wait until the lag of the log is 0, so a metric must show it.
 #[test]
 fn the_lag_of_the_log_is_shown() {
     let installation = Installation::new(&bootstrap(), "lag", OFTEN);

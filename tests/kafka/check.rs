@@ -47,8 +47,8 @@ fn all_problems_are_reported_at_once() {
     );
 }
 
-/// Each port was reported to be free, and the start was refused. A transaction timeout that brokers do not allow was
-/// said to be a missing right. A limit on address space was ignored, so the start failed without a warning.
+/// One port in two settings is not reported as free. A transaction timeout that brokers do not allow is not reported
+/// as a missing right. A limit on address space is found before the start fails.
 #[test]
 fn ports_timeouts_and_limits_that_do_not_fit_are_named() {
     let more =

@@ -40,7 +40,7 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
     assert_same("worker and dedup", &left, &right);
 }
 
-/// Traces and correlation ids ended at the page topic.
+/// Headers carry traces and correlation ids, which must not end at the page topic.
 #[test]
 fn headers_and_key_are_copied_from_page_to_verdict() {
     let more = "[kafka.create]\npage_partitions = 1\nverdict_partitions = 1\n\

@@ -33,7 +33,7 @@ fn overtake(installation: &Installation, worker: &Worker, rows: &[Row], before: 
     worker.signal("CONT");
 }
 
-/// The count stayed 0, since librdkafka jumped to the new beginning silently.
+/// librdkafka must not jump to the new beginning silently, because the lost pages would not be counted.
 #[test]
 fn retention_that_overtakes_a_running_reader_is_counted() {
     let installation = Installation::new(&bootstrap(), "overtaken", ONE_PARTITION);
@@ -61,7 +61,8 @@ fn retention_that_overtakes_a_running_reader_is_counted() {
     assert_eq!(verdicts.len(), 90, "40, 30 and 20");
 }
 
-/// Records lost while nobody ran were counted again at each assignment until a page came.
+/// Pages that are lost while no worker runs are counted once, however often their partition is assigned
+/// before the next page comes.
 #[test]
 fn losses_are_counted_once_across_restarts() {
     let installation = Installation::new(&bootstrap(), "counted-once", ONE_PARTITION);

@@ -6,8 +6,7 @@ use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, wait_until};
 use crate::common::article;
 
-/// Each rebalance left a line `ERROR … TXNERR` in the log of the worker that handled it, and one about a slow
-/// broker although none was slow.
+/// The worker that handles a rebalance logs no `ERROR … TXNERR`, and no line about a slow broker.
 #[test]
 fn a_rebalance_is_neither_an_error_nor_a_slow_broker() {
     let installation = Installation::new(&bootstrap(), "rebalance", "");

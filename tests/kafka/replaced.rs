@@ -75,8 +75,8 @@ fn rename_topics(installation: &Installation, names: &[(&str, &str)]) {
     std::fs::write(installation.config(), text).expect("written");
 }
 
-/// The identity of a page topic was guessed from timestamps. If one old page was ahead of time, or the new
-/// pages were older than the old ones, they were silently dropped as repetitions.
+/// The identity of a page topic must not be guessed from timestamps. If one old page is ahead of time, or the new pages
+/// are older than the old ones, the new pages would be silently dropped as repetitions.
 #[test]
 fn a_recreated_page_topic_is_noticed_whatever_its_timestamps() {
     for (name, old, new) in [("ahead", 1800, 0), ("older", 0, -86_400)] {
@@ -168,7 +168,7 @@ fn a_page_topic_recreated_under_a_running_worker_halts_it() {
     }
 }
 
-/// 300 of 900 pages had no verdict, and the only message was one warning.
+/// Pages whose records only the deleted log had get no verdict, so a warning is not enough: workers halt.
 #[test]
 fn a_log_recreated_under_running_workers_halts_them() {
     let installation = Installation::new(&bootstrap(), "under-log", ONE_PARTITION);
@@ -228,7 +228,7 @@ fn another_log_is_refused_until_the_epoch_is_raised() {
     assert_all_have_one(&installation.verdicts(), 1, 40);
 }
 
-/// Formerly, a worker noticed the new topic only at its next restart, when its table was gone.
+/// At the worker's next restart its table would be gone, so the worker must notice the new topic while it runs.
 #[test]
 fn a_changelog_recreated_under_a_running_owner_halts_it() {
     let installation = Installation::new(&bootstrap(), "under-changelog", ONE_PARTITION);

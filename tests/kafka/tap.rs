@@ -172,7 +172,7 @@ fn new_verdicts_are_shown_once_committed_and_the_end_is_clean() {
     assert_eq!(piped.status.code(), Some(141), "{}", String::from_utf8_lossy(&piped.stderr));
 }
 
-/// The partitions were requested only once, at the start, so verdicts in later ones were never shown.
+/// Partitions are requested not only at the start, so verdicts in later ones are shown.
 #[test]
 fn partitions_that_are_added_while_it_runs_are_read() {
     let installation = Installation::new(&crate::broker::bootstrap(), "tap-grows", "");

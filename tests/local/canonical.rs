@@ -31,7 +31,7 @@ fn named(verdict: &Value) -> (&str, &str, Option<&str>) {
     (text("kind").expect("a kind"), text("canonical_page_id").expect("a page"), text("replaces_page_id"))
 }
 
-/// The first copy to arrive was canonical permanently, so a mobile copy won over the original.
+/// The first copy to arrive is not canonical permanently: the original replaces a mobile copy.
 #[test]
 fn the_original_replaces_a_mobile_copy_that_came_first() {
     let folder = tempfile::tempdir().expect("a folder");

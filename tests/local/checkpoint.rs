@@ -194,8 +194,8 @@ fn killed_runs_with_a_table_on_disk_lose_nothing() {
     assert_eq!(verified.status, 0, "{}", verified.stderr);
 }
 
-/// A killed run continued with the table of its checkpoint although another run had added pages to the saved
-/// table. These pages were lost silently, and the other run still counted as done.
+/// A killed run must not continue with the table of its checkpoint if another run has added pages to the saved table
+/// since then. These pages would be lost silently, although the other run counts as done.
 #[test]
 fn a_checkpoint_is_refused_when_another_run_had_its_table() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -278,8 +278,8 @@ fn digit_of_dropped_record(decisions: &[u8]) -> usize {
     number + text[number..].find(',').expect("another field") - 1
 }
 
-/// A flipped bit in the decisions of a killed run, or in its texts, changed what the continued run kept, with the usual
-/// exit status. Now the run ends, and after the file is restored it continues as if nothing had happened.
+/// If a bit flips in the decisions of a killed run, or in its texts, the continued run ends instead of keeping other
+/// documents. After the file is restored, it continues as if nothing had happened.
 #[test]
 fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
@@ -297,7 +297,7 @@ fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
     assert!(files.iter().any(|file| file.ends_with("decisions")), "{files:?}");
 }
 
-/// A flipped bit in rows that a killed run had written got into the output of the continued run, with exit status 0.
+/// A bit that flips in rows that a killed run has written must not get into the output of the continued run.
 #[test]
 fn damaged_parts_of_a_parquet_file_end_the_run_and_a_copy_restores_them() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
@@ -585,7 +585,7 @@ fn options_that_checkpoints_cannot_support_are_refused() {
     }
 }
 
-/// The exit status of a resumed run was 0 if everything that could not be read came before the checkpoint.
+/// The exit status of a resumed run counts what could not be read before the checkpoint, too.
 #[test]
 fn a_resumed_run_ends_with_the_status_of_the_whole() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -68,7 +68,7 @@ fn inputs_may_be_patterns_that_no_shell_expands() {
     );
 }
 
-/// Each of these was accepted, or refused with a message that did not name the user's mistake.
+/// Each of these is refused with a message that names the user's mistake.
 #[test]
 fn a_mistake_in_a_command_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -192,7 +192,7 @@ fn config_check_finds_all_faults() {
     }
 }
 
-/// NaN and infinity are not valid settings, and errors about them named neither line nor key.
+/// NaN and infinity are not valid settings. Errors about them name line and key.
 #[test]
 fn errors_about_nan_and_infinity_name_the_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -206,7 +206,7 @@ fn errors_about_nan_and_infinity_name_the_line() {
     }
 }
 
-/// Without an address of brokers, commands tried to reach a broker on this machine.
+/// Without an address of brokers, commands must not try to reach a broker on this machine.
 #[test]
 fn commands_that_need_kafka_require_its_address() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -118,7 +118,7 @@ fn pages_can_be_pasted_uploaded_or_named() {
     assert!(!body.contains("<script>"), "{body}");
 }
 
-/// The console opened a pipe at its start to see that it is there. Each look-up then waited for a second writer.
+/// Each look-up reads the files again. For a pipe, it would wait for another writer.
 #[test]
 fn files_that_can_be_read_only_once_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -209,7 +209,7 @@ fn a_folder_as_input_means_its_files() {
     assert!(run.status == 1 && run.stderr.contains("empty: there is no file to read"), "{}", run.stderr);
 }
 
-/// `--url-column /meta/url` was read as the name of a column.
+/// `/meta/url` in `--url-column /meta/url` is a pointer, not the name of a column.
 #[test]
 fn columns_can_be_named_by_json_pointers() {
     let folder = tempfile::tempdir().expect("a folder");

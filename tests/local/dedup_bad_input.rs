@@ -163,7 +163,7 @@ fn equal_causes_are_counted_after_the_first_few() {
     assert!(run.stderr.contains("100  MISSING_URL") && run.stderr.contains("broken JSON"), "{}", run.stderr);
 }
 
-/// JSON lines without URLs were all refused, although text-dedup and others write such files.
+/// JSON lines without URLs are read, because text-dedup and others write such files.
 #[test]
 fn documents_without_a_url_are_identified_by_file_and_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -339,8 +339,7 @@ fn broken_warc_records_cost_only_themselves() {
     }
 }
 
-/// A record that is not a page, with a length that is too large, swallowed the rest of the file, and the exit
-/// status was 0.
+/// A record that is not a page, with a length that is too large, must not swallow the rest of the file.
 #[test]
 fn a_warc_record_with_a_false_length_is_reported_and_costs_only_itself() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -380,7 +379,7 @@ fn a_warc_record_with_a_false_length_is_reported_and_costs_only_itself() {
     }
 }
 
-/// An explanation quoted the invalid value, escaped: a dead letter of 231 MB.
+/// An explanation must not quote all of an invalid value: escaped, one made a dead letter of 231 MB.
 #[test]
 fn dead_letters_are_small_whatever_their_cause() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -435,7 +434,8 @@ fn a_passthrough_comes_back_on_one_line_or_not_at_all() {
     assert!(run.stderr.contains("1  lone surrogates replaced"), "{}", run.stderr);
 }
 
-/// `corpus.by = "host"` accepted a host of any length, whose bytes are stored in every centroid.
+/// The name of a corpus is stored in every centroid, so `corpus.by = "host"` must not take the bytes of a
+/// host of any length.
 #[test]
 fn the_name_of_a_corpus_is_bounded() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -134,8 +134,8 @@ fn eval_takes_pages_without_labels() {
     assert!(unknown.status == 2 && unknown.stderr.contains("choose one of simhash"), "{}", unknown.stderr);
 }
 
-/// Without labels, every copy in the files counted as an unrelated pair judged near, and a worse detector was
-/// recommended.
+/// Without labels, copies in the files must not count as unrelated pairs that were judged near. Otherwise a
+/// worse detector would be recommended.
 #[test]
 fn copies_do_not_count_as_unrelated_pairs_without_labels() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -56,7 +56,7 @@ fn deep_nesting_ends_as_an_error_or_a_document() {
     assert!(matches!(extract(&deep, &ExtractConfig::default()), Err(ExtractError::TooDeep { .. })));
 }
 
-/// Forum software gives its thread to crawlers only within `<noscript>`: it was once lost.
+/// Forum software gives its thread to crawlers only within `<noscript>`.
 #[test]
 fn a_page_drawn_by_scripts_is_read_from_its_noscript() {
     let posts = [
@@ -79,8 +79,8 @@ fn a_page_drawn_by_scripts_is_read_from_its_noscript() {
     assert!(document(&html).text().contains("a paper clip is enough"));
 }
 
-/// A short hidden text was chosen, and then the page was parsed again without it, so the choice referred to
-/// another tree. Extraction panicked, or wrote the footer as the main text.
+/// The choice of a hidden text refers to the tree of the page. If the page is then parsed without that
+/// text, extraction must neither panic nor write the footer as the main text.
 #[test]
 fn a_short_hidden_text_is_kept_if_a_page_has_no_other() {
     let short = "You need to enable scripts to read this page, so please turn them on in the settings of your \
@@ -291,7 +291,7 @@ fn floods_are_read_in_linear_time() {
     }
 }
 
-/// Links from headings to themselves, and "edit" links of wikis, were once part of the headings.
+/// Links from headings to themselves, and "edit" links of wikis, are not part of the headings.
 #[test]
 fn marks_within_a_line_are_not_part_of_its_text() {
     let html = format!(

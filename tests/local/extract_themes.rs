@@ -89,8 +89,8 @@ fn page(word: &str, place: Place) -> String {
     )
 }
 
-/// One class, `sourceCode`, decided whether 406 or 14,996 letters of a page of R's documentation were kept;
-/// `LEFT` and `no-right` cost a page in Chinese nine tenths of its article.
+/// No class may decide alone. Formerly, `sourceCode` decided whether 406 or 14,996 letters of a page of R's
+/// documentation were kept, and `LEFT` and `no-right` removed nine tenths of the article of a page in Chinese.
 #[test]
 fn no_single_word_of_a_theme_decides() {
     let mut extractor = Extractor::new(&ExtractConfig::default());

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use crate::common::sources::root;
 
-/// Programs that embed the library waited for librdkafka, OpenSSL, tokio and the command line to be built.
+/// Programs that embed the library need not wait for librdkafka, OpenSSL, tokio and the command line to be
+/// built.
 #[test]
 fn the_library_alone_needs_no_command_line_http_or_kafka() {
     let tree = |features: &[&str]| {

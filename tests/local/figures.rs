@@ -7,7 +7,7 @@ fn document(path: &str) -> String {
     std::fs::read_to_string(path).expect("a document")
 }
 
-/// The picture at the top said that 46 values of the sketch had to agree, but `compare` said 30.
+/// The picture in docs/concepts.md must show the numbers that `compare` prints.
 #[test]
 fn the_picture_in_concepts_shows_what_compare_prints() {
     let compared =

@@ -4,8 +4,8 @@ use std::net::{TcpListener, UdpSocket};
 
 use crate::common::free_ports;
 
-/// A port was checked and released, so a test in another process could get it before the server listened
-/// there.
+/// A port that is only checked and released could go to a test in another process before the server
+/// listens there.
 #[test]
 fn no_other_test_is_given_a_port_before_its_server_listens() {
     for port in free_ports(3) {

@@ -219,8 +219,8 @@ fn clients_that_do_not_read_are_dropped() {
     server.stop();
 }
 
-/// A web page could post pages through a visitor's browser, since text/plain needs no preflight, and read
-/// clusters through a host name that resolved to this machine.
+/// A web page must not post pages through a visitor's browser, which needs no preflight for text/plain,
+/// nor read clusters through a host name that resolves to this machine.
 #[test]
 fn requests_of_other_sites_are_refused_and_those_of_programs_are_served() {
     let folder = tempfile::tempdir().expect("a folder");

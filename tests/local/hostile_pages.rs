@@ -158,7 +158,7 @@ fn floods_of_markup_cost_linear_work() {
     ]);
 }
 
-/// A title of half a page was searched for each of the blocks of the other half: 20 s per megabyte.
+/// A title of half a page must not be searched once for each block of the other half, which took 20 s per megabyte.
 #[test]
 fn long_titles_over_many_blocks_cost_linear_work() {
     let title = |block: &'static str| {
@@ -178,7 +178,7 @@ fn long_titles_over_many_blocks_cost_linear_work() {
     ]);
 }
 
-/// For each `<` in the text of an article in linked data, all text after it was searched for a `>`. A megabyte took
+/// In an article in linked data, the rest of the text must not be searched for a `>` at each `<`. A megabyte took
 /// 50 s.
 #[test]
 fn linked_data_full_of_angles_costs_linear_work() {

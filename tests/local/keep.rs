@@ -333,7 +333,7 @@ fn only_new_documents_of_a_new_day_are_kept() {
     }
 }
 
-/// A file without documents had no bytes, which `zcat` and `lz4cat` call damaged.
+/// `zcat` and `lz4cat` call a file without bytes damaged.
 #[test]
 fn a_compressed_output_without_documents_is_a_whole_file() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -379,7 +379,7 @@ fn impossible_options_are_refused_before_anything_is_written() {
     assert_eq!(std::fs::read(&pages).expect("a file"), before);
 }
 
-/// With a misspelt pointer, the first document of each cluster stayed, without a message.
+/// With a misspelt pointer, the first document of each cluster must not simply stay, without a message.
 #[test]
 fn a_preference_for_a_field_without_values_is_refused_and_missing_values_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -409,8 +409,8 @@ fn a_preference_for_a_field_without_values_is_refused_and_missing_values_are_cou
     assert!(run.stderr.contains(&told) && !lines(&keep).is_empty(), "{}", run.stderr);
 }
 
-/// `--prefer newest` without a time of fetch, and `--one-per` with a misspelt pointer, kept the first document of each
-/// cluster without a message.
+/// `--prefer newest` without a time of fetch, and `--one-per` with a misspelt pointer, must not simply keep the first
+/// document of each cluster, without a message.
 #[test]
 fn newest_and_one_per_are_refused_if_no_document_has_the_value() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -445,7 +445,7 @@ fn newest_and_one_per_are_refused_if_no_document_has_the_value() {
     }
 }
 
-/// JSON lines were written into a file called `.parquet`.
+/// JSON lines are not written into a file called `.parquet`.
 #[test]
 fn an_output_name_of_another_format_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -595,8 +595,7 @@ fn a_single_html_page_can_be_an_input() {
     assert!(run.status == 2 && run.stderr.contains("must be the start of a url"), "{}", run.stderr);
 }
 
-/// An output that was another name of an input, or inside the table's folder, destroyed the input or the
-/// table.
+/// An output that is another name of an input, or inside the table's folder, would destroy the input or the table.
 #[test]
 fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -661,8 +660,8 @@ fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name()
     assert_eq!(dedup_files(&["--output", "/dev/null", "--keep", "/dev/null"], &[&pages]).status, 0);
 }
 
-/// `leitong dedup pages.jsonl >> pages.jsonl` appended verdicts to its own input, `--keep -` wrote over it, and
-/// `leitong dedup - < pages.jsonl --output pages.jsonl` emptied it, all with exit status 0.
+/// `leitong dedup pages.jsonl >> pages.jsonl` would append verdicts to its own input, `--keep -` would write over it,
+/// and `leitong dedup - < pages.jsonl --output pages.jsonl` would empty it.
 #[test]
 fn streams_that_are_redirected_to_an_input_or_from_an_output_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -691,8 +690,8 @@ fn streams_that_are_redirected_to_an_input_or_from_an_output_are_refused() {
     }
 }
 
-/// In a folder with other files, `--checkpoint` deleted those named `texts`, `decisions` and `table-1`, and `--table`
-/// emptied a file named `lock`.
+/// In a folder with other files, `--checkpoint` would delete those named `texts`, `decisions` and `table-1`, and
+/// `--table` would empty a file named `lock`.
 #[test]
 fn folders_with_other_files_are_refused_for_tables_and_checkpoints() {
     let folder = tempfile::tempdir().expect("a folder");

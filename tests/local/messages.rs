@@ -112,7 +112,7 @@ fn everything_that_the_program_says_is_in_one_file() {
     }
 }
 
-/// An operator searches the tables for words of the log. A message was changed, and its row was not.
+/// An operator searches the tables for words of the log, so a message and its row must change together.
 #[test]
 fn the_tables_for_operators_quote_the_programs_messages() {
     let mut said = String::new();

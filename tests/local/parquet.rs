@@ -303,7 +303,7 @@ fn columns_can_be_named_and_their_types_are_checked() {
     assert_eq!((run.status, kinds(&run.verdicts())), (0, kinds(&expected)), "{}", run.stderr);
 }
 
-/// If two columns had one name, one of them was read without a word.
+/// If two columns have one name, only one of them could be read.
 #[test]
 fn a_name_of_two_columns_is_refused_only_where_it_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -330,7 +330,8 @@ fn a_name_of_two_columns_is_refused_only_where_it_is_read() {
     assert_eq!(names, ["url", "text", "other", "other"], "columns that are not read stay as they are");
 }
 
-/// The columns of the inputs were compared only when the second file was copied, after hours.
+/// The columns of the inputs are compared at the start, and not only when the second file is copied, after
+/// hours.
 #[test]
 fn inputs_with_other_columns_are_refused_before_anything_is_decided() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -199,8 +199,8 @@ fn a_run_with_a_preset_gives_verdicts_and_counts_the_rest() {
     assert!(found.stderr.contains("1  messages that only report a failure, skipped"), "{}", found.stderr);
 }
 
-/// Scrapy Cluster's messages became `UNDECIDABLE EMPTY` without a message, and twenty thousand messages of
-/// Nutch gave as many lines.
+/// Scrapy Cluster's messages must not become `UNDECIDABLE EMPTY` without a message, nor twenty thousand
+/// messages of Nutch give as many lines.
 #[test]
 fn messages_of_a_crawler_without_its_preset_are_recognised() {
     let lines = |preset: &str, times: usize| {

@@ -48,8 +48,8 @@ fn offences_anywhere(forbidden: &str) -> Vec<String> {
     offences(&folders.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &[forbidden])
 }
 
-/// A child process waited forever for a table that a thread of its parent was building at the fork. So the Python
-/// package builds all tables when it is imported.
+/// A child process would wait forever for a table that a thread of its parent was building at the fork. So the
+/// Python package builds all tables when it is imported.
 #[test]
 fn each_table_that_is_built_on_first_use_can_be_built_before() {
     let folders = ["crates/base/src", "crates/text/src", "crates/fingerprint/src", "crates/cluster/src"];

@@ -88,7 +88,7 @@ fn a_page_that_is_crawled_again_is_recognised() {
     assert_eq!(observed(&without[5]), ["EXACT_DUPLICATE", "a", "", "", ""]);
 }
 
-/// A page joined the cluster of a text although all pages with this text had been withdrawn.
+/// A page must not join the cluster of a text after all pages with this text were withdrawn.
 #[test]
 fn nothing_is_near_a_withdrawn_page() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -140,7 +140,7 @@ fn nothing_is_near_a_withdrawn_page() {
     }
 }
 
-/// A takedown did nothing while recrawls were off, although its verdict said WITHDRAWN.
+/// While recrawls are off, a takedown has no effect, so its verdict must not say WITHDRAWN.
 #[test]
 fn withdrawing_a_page_without_the_setting_is_a_dead_letter_that_names_the_setting() {
     let pages = [page("a", &article(1, 40)), withdrawn("a")];

@@ -203,7 +203,7 @@ fn checking_the_configuration_shows_no_secret() {
     assert!(format!("{config:?}").contains("FINGERPRINTS"));
 }
 
-/// A secret that was entered as the value of another setting was shown in errors and reports.
+/// A secret may be entered as the value of another setting. Errors and reports must not show it.
 #[test]
 fn a_secret_in_the_wrong_setting_is_shown_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");

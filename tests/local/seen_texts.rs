@@ -45,8 +45,8 @@ fn judged(arguments: &[&str], texts: &[String]) -> Vec<Value> {
     run.verdicts()
 }
 
-/// White space decides where words end. Two pages with one `text_digest` had fingerprints that were not near,
-/// and the second one was UNIQUE.
+/// White space decides where words end. So two pages with one `text_digest` may have fingerprints that are
+/// not near, but the second one must not be UNIQUE.
 #[test]
 fn a_text_without_its_spaces_is_an_exact_duplicate() {
     let text = story(12);
@@ -60,8 +60,8 @@ fn a_text_without_its_spaces_is_an_exact_duplicate() {
     assert_eq!(verdicts[1]["evidence"]["equal_text"], Value::Null);
 }
 
-/// A page that had joined a cluster was not a centroid, so a copy of it that was not near the first page
-/// founded a new cluster.
+/// A page that joined a cluster is not a centroid. A copy of it that is not near the first page must not
+/// found a new cluster.
 #[test]
 fn the_text_of_a_page_that_joined_a_cluster_is_found_again() {
     let first = story(40);

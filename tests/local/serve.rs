@@ -497,8 +497,8 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     assert!(refused.contains("begins at offset 3, but the saved table ends at 0"), "{refused}");
 }
 
-/// A flipped bit in the last frame of the journal removed the pages of that frame, which had been answered. If others
-/// were stored before the file was restored, they could not be stored again.
+/// A flipped bit in the last frame of the journal must not remove the pages of that frame, which were answered. If
+/// others were stored in their place, they could not be stored again after the file is restored.
 #[test]
 fn whatever_bit_of_a_file_is_flipped_no_answered_page_is_deleted() {
     let seed = seed("LEITONG_SERVE_SEED");

@@ -260,8 +260,8 @@ fn fields_of_the_input_are_written_and_missing_ones_counted() {
     }
 }
 
-/// A column of bytes that `--fields` named cost every text: rows whose bytes are not UTF-8 were written with text null.
-/// Values without a form in JSON became null without a word, and 24 fields were too many.
+/// A column of bytes that `--fields` names must not make the text null in rows whose bytes are not UTF-8. Values that
+/// JSON cannot hold become null, and are reported. The number of fields is not limited to a few.
 #[test]
 fn a_field_that_cannot_be_written_does_not_cost_the_text() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -364,7 +364,7 @@ fn dropped_documents_stay_as_they_came() {
     assert_eq!(std::fs::read(&drop).expect("a file"), std::fs::read(&other).expect("a file"));
 }
 
-/// Documents that were written in part stayed at the end of a file, and Parquet files without their index. The
+/// Documents that were written in part must not stay at the end of a file, nor Parquet files without their index. The
 /// limit on the size of files stands for a disk that is full.
 #[test]
 fn a_full_disk_leaves_whole_lines_and_no_half_parquet_file() {

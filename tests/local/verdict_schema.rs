@@ -112,7 +112,7 @@ fn the_schema_covers_all_names() {
     assert_eq!(known("reason"), Reason::ALL.iter().map(|reason| reason.as_str().to_owned()).collect());
 }
 
-/// `select(.kind == "UNIQUE")`, as the README had it, lost every page that was crawled again.
+/// `select(.kind == "UNIQUE")` alone would lose every page that was crawled again.
 #[test]
 fn the_documented_selection_keeps_recrawls() {
     let readme = std::fs::read_to_string("README.md").expect("the README");

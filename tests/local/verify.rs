@@ -70,8 +70,8 @@ fn merged(count: u32) -> Vec<Value> {
     pages.collect()
 }
 
-/// A page with all of another page's text and as much text of its own counted as a duplicate, and the run deleted the
-/// text of its own.
+/// A page with all of another page's text and as much text of its own counts as a duplicate. Its own text must not be
+/// lost with it.
 #[test]
 fn a_page_with_another_text_added_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -114,8 +114,8 @@ fn pages_of_a_template_with_other_facts_are_kept_and_their_copies_are_not() {
     );
 }
 
-/// A page with a sentence that no kept page has was dropped, if the sentence had less than 150 letters, or if the page
-/// was edited in other places as well.
+/// A page with a sentence that no kept page has is kept, even if the sentence has less than 150 letters, or if the
+/// page was edited in other places as well.
 #[test]
 fn a_sentence_of_its_own_keeps_a_page_and_an_edited_one_does_not() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -137,8 +137,8 @@ fn a_sentence_of_its_own_keeps_a_page_and_an_edited_one_does_not() {
     assert_eq!(dedup(folder.path(), &["--verify"], &apart).kept, ["first", "tail"]);
 }
 
-/// Pages of a template with one page on each site were dropped if they differed in everyday words only, because two
-/// copies on different sites that differ in a word are usually an original and an edited copy.
+/// Two copies on different sites that differ in a word are usually an original and an edited copy. Pages of a template
+/// with one page on each site are kept nevertheless, even if they differ in everyday words only.
 #[test]
 fn pages_of_a_template_on_many_sites_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -414,7 +414,7 @@ fn tables_and_csv_files_get_columns_of_their_types() {
     }
 }
 
-/// Outputs of an earlier run could not say how large a cluster has become since.
+/// Outputs of an earlier run cannot say how large a cluster has become since.
 #[test]
 fn sizes_of_clusters_grow_with_a_table_and_can_be_joined_to_older_outputs() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -9,7 +9,7 @@ fn check(text: &str) -> Run {
     Run::from_output(command.args(["config", "check"]).arg(file).output().expect("the program starts"))
 }
 
-/// `config check` accepted all of these.
+/// `config check` must find everything in the settings that `run` or brokers would refuse.
 #[test]
 fn config_check_finds_settings_that_run_or_brokers_refuse() {
     let cases: [(&str, &[&str]); 14] = [
@@ -107,14 +107,14 @@ fn config_check_accepts_good_configurations() {
     }
 }
 
-/// Colour codes were written into files and pipes.
+/// Files and pipes get no colour codes.
 #[test]
 fn redirected_output_has_no_colours() {
     let run = run(["topics", "check", "--config", "deploy/leitong.toml"]);
     assert!(run.stderr.contains("WARN") && !run.stderr.contains('\u{1b}'), "{:?}", run.stderr);
 }
 
-/// `compare` printed JSON in lines of 200 columns, without the differences between the texts.
+/// `compare` prints lines that fit a terminal, with the differences between the texts.
 #[test]
 fn compare_fits_a_terminal_and_shows_what_differs() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -137,8 +137,8 @@ fn mistakes_are_found() {
     }
 }
 
-/// An instance of an older version set its good snapshot aside, and read the whole changelog from the beginning, before
-/// it said that it has to be updated.
+/// An instance of an older version must say that it has to be updated before it sets its good snapshot aside, and
+/// before it reads the whole changelog from the beginning.
 #[test]
 fn an_older_instance_after_a_newer_one_halts_and_keeps_its_snapshot() {
     for seed in 0..3 {

@@ -73,8 +73,8 @@ mod tests {
         sketch::matches(&a, &b)
     }
 
-    /// "Didn'tknow" shared no word with "didn't know", and short texts with a few such seams were judged to
-    /// be different.
+    /// "Didn'tknow" shares no word with "didn't know", but short texts with a few such seams must not be
+    /// judged to be different.
     #[test]
     fn spaces_and_typography_do_not_count() {
         let secret = Secret::new("a secret of this test").expect("long enough");

@@ -198,8 +198,8 @@ mod tests {
         assert_ne!(slots_of("第1章"), [0; SLOT_BYTES]);
     }
 
-    /// Threads that got more answers, and other pages that grow, were not versions of themselves: each date of an
-    /// answer has the same context.
+    /// In threads that get more answers, and other pages that grow, each date of an answer has the same context. Such
+    /// pages are versions of one another nevertheless.
     #[test]
     fn a_context_that_occurs_twice_is_one_slot_with_its_first_number() {
         let two = "上周价格上涨5元。本周价格上涨7元。";

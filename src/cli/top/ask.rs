@@ -167,7 +167,8 @@ mod tests {
         Port { address }
     }
 
-    /// `leitong top` hung on a port that sent a byte per second, since the time limit applied to each read.
+    /// A port that sends a byte per second must not hang `leitong top`, so the time limit applies to the
+    /// whole answer.
     #[test]
     fn a_port_that_answers_byte_by_byte_is_given_up() {
         let port = endless(b" ", Duration::from_millis(10));
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(error, "no answer within 300ms");
     }
 
-    /// `leitong top` took a gigabyte of memory for an answer that never ended.
+    /// An answer that never ends must not fill the memory.
     #[test]
     fn an_answer_that_never_ends_is_given_up() {
         let port = endless(&[b'a'; 4096], Duration::ZERO);

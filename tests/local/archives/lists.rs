@@ -69,8 +69,7 @@ fn dedup(list: fn(&str) -> String) -> Run {
     Run::from_output(command.output().expect("the program starts"))
 }
 
-/// An incomplete list was taken for a complete one, with status 0; a list that returned to its beginning
-/// never ended.
+/// An incomplete list must not be taken for a complete one, and a list that returns to its beginning must end.
 #[test]
 fn an_incomplete_list_ends_the_run() {
     for (list, told) in [
@@ -105,8 +104,8 @@ fn first_and(token: &str, second: &str) -> String {
     }
 }
 
-/// If a store answered the request for the second part of a list with a log-in page and status 200, the list seemed to
-/// end there. An answer that never ended filled the memory.
+/// If a store answers the request for the second part of a list with a log-in page and status 200, the list must not
+/// seem to end there. An answer that never ends must not fill the memory.
 #[test]
 fn an_answer_that_is_no_list_ends_the_run() {
     for (list, told) in [
@@ -133,8 +132,8 @@ fn an_answer_that_is_no_list_ends_the_run() {
     }
 }
 
-/// A single key that cannot be requested prevented all objects from being read. An object with content whose key ends
-/// in a slash was skipped without a message, and so were objects with other unusual names.
+/// A single key that cannot be requested must not prevent the other objects from being read. An object with content
+/// whose key ends in a slash, or with another unusual name, is not skipped without a message.
 #[test]
 fn an_object_with_an_impossible_key_costs_only_itself() {
     let run = dedup(|token| match token {

@@ -85,8 +85,8 @@ fn keep(endpoint: &str, folder: &Path, input: &[&str], name: &str) -> (Run, Vec<
     (run, std::fs::read(kept).unwrap_or_default())
 }
 
-/// If a store ignored `If-Match` or gave no entity tag, the second reading of an object could be of another version
-/// than the first, and the columns of an object of another version than its rows.
+/// If a store ignores `If-Match` or gives no entity tag, the second reading of an object could be of another
+/// version than the first, and the columns of an object of another version than its rows.
 #[test]
 fn an_object_is_read_in_one_version_or_the_run_ends() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -125,7 +125,7 @@ fn an_object_is_read_in_one_version_or_the_run_ends() {
     }
 }
 
-/// Only ranges of WARC files in a store are read, and they used to be read in any version.
+/// Only ranges of WARC files in a store are read. All of them must be of one version.
 #[test]
 fn a_warc_file_in_a_store_is_read_in_one_version_or_the_run_ends() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -355,8 +355,8 @@ proptest! {
 }
 
 proptest! {
-    /// A snapshot has the values of the changelog without their keys. Texts of pages that joined were taken for
-    /// centroids without a fingerprint, so every snapshot with such a text was set aside as damaged.
+    /// A snapshot has the values of the changelog without their keys. If texts of pages that joined were taken for
+    /// centroids without a fingerprint, every snapshot with such a text would be set aside as damaged.
     #[test]
     fn a_snapshot_gives_the_table_of_the_changelog(
         (steps, more) in (steps(), steps()), expiry in expiry(), longest in any::<bool>(),

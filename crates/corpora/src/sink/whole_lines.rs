@@ -116,7 +116,8 @@ mod tests {
         assert!(text.ends_with("99999\n"));
     }
 
-    /// A line that is longer than the buffer, such as a cluster of many pages, was left half-written on a full disk.
+    /// A line that is longer than the buffer, such as a cluster of many pages, must not stay half-written on a full
+    /// disk.
     #[test]
     fn a_long_line_that_cannot_be_completed_is_removed() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -191,8 +191,8 @@ mod tests {
         }
     }
 
-    /// A run over a thousand files once ended with "Input/output error (os error 5)", and did not say which file
-    /// could not be read.
+    /// A run over a thousand files must not end with just "Input/output error (os error 5)", without the name of the
+    /// file.
     #[test]
     fn an_error_in_the_middle_of_an_input_names_it() {
         let rules = InputRules::new(&Default::default(), &Default::default()).expect("default rules");

@@ -257,7 +257,7 @@ fn is_index(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Each line of a file in an unsupported format became a dead letter with advice about JSON.
+    /// A file in an unsupported format must not give a dead letter with advice about JSON for each of its lines.
     #[test]
     fn other_formats_are_named() {
         let tar = [&b"pages/a.html"[..], &[0; 245], b"ustar\0"].concat();

@@ -541,8 +541,7 @@ mod tests {
         }
     }
 
-    /// A record that was not a page, and claimed too many bytes, swallowed the rest of the file, with exit
-    /// status 0.
+    /// A record that is not a page, and claims too many bytes, must not swallow the rest of the file.
     #[test]
     fn a_record_that_claims_too_much_costs_only_itself() {
         let a = record("response", "http://a/", None, "<p>a");
@@ -591,7 +590,7 @@ mod tests {
         assert_outcomes(&format!("{request}{b}"), &["http://b/"], 1);
     }
 
-    /// After a broken header, a record was silently skipped if its first bytes were at the end of a buffer.
+    /// After a broken header, a record must not be skipped because its first bytes are at the end of a buffer.
     #[test]
     fn the_record_after_a_broken_one_is_found_for_all_buffer_sizes() {
         for padding in 0..40 {
@@ -601,8 +600,8 @@ mod tests {
         }
     }
 
-    /// If a record's length was 5 to 11 bytes too large, it ended inside the header of the next record, which
-    /// was lost.
+    /// If a record's length is 5 to 11 bytes too large, it ends inside the header of the next record, which must not
+    /// be lost.
     #[test]
     fn a_length_that_is_a_little_too_large_costs_only_its_own_record() {
         let b = record("response", "http://b/", None, "<p>b");
@@ -630,7 +629,7 @@ mod tests {
         }
     }
 
-    /// HTML resources were silently skipped. Tools that store saved pages in WARC files write them.
+    /// Tools that store saved pages in WARC files write HTML resources, which must not be skipped.
     #[test]
     fn pages_are_recognised_by_the_types_of_their_records() {
         let record = |kind: &str, url: &str, content_type: &str, content: &str| {
@@ -669,7 +668,7 @@ mod tests {
         }
     }
 
-    /// Values on a second line were lost: pages had no url, or were skipped as records of an unknown type.
+    /// If values on a second line were lost, pages would have no url, or be skipped as records of an unknown type.
     #[test]
     fn fields_may_continue_on_the_next_line() {
         let file = "WARC/1.0\r\n WARC-Type:\r\n\tresponse\r\nWARC-Target-URI:\r\n http://a/\r\nX: a\r\n Content-Length: 9\r\n\
@@ -677,7 +676,7 @@ mod tests {
         assert_eq!(outcomes(file, 4096, 7), (vec!["http://a/".to_owned()], 0));
     }
 
-    /// A record without a type was skipped, and the run had status 0.
+    /// A record without a type must not be skipped as if it were not a page.
     #[test]
     fn a_record_without_a_type_is_a_dead_letter() {
         for kind in ["", " "] {
@@ -688,7 +687,7 @@ mod tests {
         }
     }
 
-    /// The record after a gap of zeros was lost together with the gap.
+    /// The record after a gap of zeros must not be lost together with the gap.
     #[test]
     fn records_after_zeros_are_read_and_a_gap_is_a_dead_letter() {
         let [a, b] = ["http://a/", "http://b/"].map(|url| record("response", url, None, "x"));

@@ -126,7 +126,8 @@ mod tests {
         }
     }
 
-    /// Pages that declared UTF-8 correctly were read as windows-1252 because of a footer in GBK or a widget in Latin-1.
+    /// Pages that declare UTF-8 correctly must not be read as windows-1252 because of a footer in GBK or a widget in
+    /// Latin-1.
     #[test]
     fn a_page_with_a_few_foreign_bytes_stays_utf8() {
         let text = "<p>渡轮十月底停航，港务局周二晚间宣布。".repeat(8);
@@ -142,8 +143,8 @@ mod tests {
         assert!(!is_meant(&page([french, b"caf\xe9, cr\xeape"]), false));
     }
 
-    /// An English page with one curly apostrophe in UTF-8 was read in the charset of the two quotation marks that were
-    /// copied into it.
+    /// An English page with one curly apostrophe in UTF-8 must not be read in the charset of the two quotation marks
+    /// that were copied into it.
     #[test]
     fn a_declared_page_with_punctuation_of_a_word_processor_stays_utf8() {
         let page = b"The board\xe2\x80\x99s ship \x93quoted\x94 and \x96 for once \x96 the crew\x85";
@@ -158,8 +159,8 @@ mod tests {
         }
     }
 
-    /// Few letters of German, French and English pages are not ASCII. A footer in another charset had more broken bytes
-    /// than the page has sequences, and the page was read in the footer's charset.
+    /// Few letters of German, French and English pages are not ASCII. A footer in another charset may have more broken
+    /// bytes than the page has sequences, but the page must not be read in the footer's charset.
     #[test]
     fn a_declared_page_with_few_letters_above_ascii_stays_utf8() {
         use encoding_rs::{BIG5, EUC_KR, GBK, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};

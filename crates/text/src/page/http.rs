@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(body(&response("", &[b'a'; 1001])), None);
     }
 
-    /// A record of 130 KB with thousands of codings took more than 100 s.
+    /// A record of 130 KB with thousands of codings must not take more than 100 s.
     #[test]
     fn codings_are_bounded_in_number_and_size() {
         let chain = |codings: usize| {
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(body(b"<p>no head").as_deref(), Some("<p>no head"));
     }
 
-    /// Only the first of several header lines was read, and such a body remained compressed.
+    /// If only the first of several header lines were read, such a body would remain compressed.
     #[test]
     fn codings_of_several_lines_are_undone_in_their_order() {
         let zstd = |body: &[u8]| zstd::encode_all(body, 1).expect("memory");
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(body(&response(lines, &chunked)).as_deref(), Some("hello"));
     }
 
-    /// A broken chunk truncated the body, and this was not reported.
+    /// A body that a broken chunk truncates must be reported.
     #[test]
     fn a_truncated_body_is_reported() {
         let breaks_off = |headers: &str, body: &[u8]| {
@@ -389,7 +389,7 @@ mod tests {
         }
     }
 
-    /// A part of a page was read as if it were the whole page, without a word.
+    /// A part of a page must not be read as if it were the whole page.
     #[test]
     fn partial_responses_are_recognised() {
         for (head, is_partial) in [
@@ -405,7 +405,7 @@ mod tests {
         }
     }
 
-    /// The sizes of chunks were in the text if the name of the coding was in quotes or had parameters.
+    /// The sizes of chunks must not be in the text if the name of the coding is in quotes or has parameters.
     #[test]
     fn chunks_are_joined_however_the_header_names_them() {
         for header in [

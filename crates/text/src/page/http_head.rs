@@ -207,8 +207,8 @@ mod tests {
         (head.status, head.content_type, response[head.bytes..].to_owned())
     }
 
-    /// More than 340 files of public news crawls contain `HTTP/2 200`. Their heads were taken as part of the
-    /// body, and errors and redirects were taken as pages.
+    /// More than 340 files of public news crawls contain `HTTP/2 200`. Their heads must not be taken as part of the
+    /// body, nor errors and redirects as pages.
     #[test]
     fn heads_of_all_kinds_give_status_type_and_body() {
         let many: String = (0..400).map(|number| format!("X-{number}: a\r\n")).collect();
@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    /// The whole head was one line, so the page had no type and its headers were text.
+    /// If the whole head were one line, the page would have no type, and its headers would be text.
     #[test]
     fn heads_may_end_lines_with_a_bare_carriage_return() {
         let expected = (Some(404), Some("text/html".to_owned()), "<p>body".to_owned());
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(parsed("HTTP/1.1 404\r\r").0, Some(404));
     }
 
-    /// A proxy's answer to CONNECT was taken for the response, so errors became pages.
+    /// If a proxy's answer to CONNECT were taken for the response, errors would become pages.
     #[test]
     fn the_answer_of_a_proxy_is_skipped() {
         let last = "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n";
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!((head.status, head.bytes), (Some(301), 24));
     }
 
-    /// An interim response was taken as the final one, whose head became a part of the body.
+    /// If an interim response were taken as the final one, the head of the final one would become a part of the body.
     #[test]
     fn interim_responses_are_skipped() {
         let last = "HTTP/2 200\r\nContent-Type: text/html\r\n\r\n";

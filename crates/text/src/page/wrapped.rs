@@ -124,7 +124,7 @@ mod tests {
         );
     }
 
-    /// A page whose compression was cut off was read as far as it went, as pages of archives are.
+    /// A page whose compression is cut off is not read as far as it goes, unlike pages of archives.
     #[test]
     fn damaged_values_are_refused() {
         let page = b"<p>text".repeat(1000);

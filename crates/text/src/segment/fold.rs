@@ -139,7 +139,7 @@ mod tests {
         text.chars().filter_map(fold).collect()
     }
 
-    /// Only ASCII digits counted as numbers, so notices in other scripts that differed only in their numbers were
+    /// If only ASCII digits counted as numbers, notices in other scripts that differ only in their numbers would be
     /// near-duplicates.
     #[test]
     fn digits_of_all_scripts_are_ascii_digits() {

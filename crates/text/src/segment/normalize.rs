@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(normalized("①㎡ﬁ…"), "1m2fi...");
     }
 
-    /// Copies with a grapheme joiner, a Mongolian separator or a Hangul filler between their letters were not
-    /// recognised, nor were Persian words with a space instead of a non-joiner.
+    /// Copies with a grapheme joiner, a Mongolian separator or a Hangul filler between their letters must be
+    /// recognised, and so must Persian words with a space instead of a non-joiner.
     #[test]
     fn no_ignorable_character_keeps_copies_apart() {
         for c in [

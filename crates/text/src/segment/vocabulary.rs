@@ -96,8 +96,8 @@ mod tests {
 
     use super::*;
 
-    /// A page of 130,000 words whose hashes had the same last bits took three minutes of a core: each look-up scanned
-    /// all of them.
+    /// For a page of 130,000 words whose hashes have the same last bits, look-ups must not scan all of them: that took
+    /// three minutes of a core.
     #[test]
     fn words_that_were_chosen_to_collide_are_found_quickly() {
         let mut vocabulary = Vocabulary::default();

@@ -180,7 +180,7 @@ mod tests {
         words
     }
 
-    /// 10 MB of one character took 569 MB of memory, which the thread kept.
+    /// 10 MB of one character must not take 569 MB of memory, which the thread would keep.
     #[test]
     fn a_long_run_takes_no_more_memory_than_a_piece() {
         let segmenter = WordSegmenter::new(true, "", str::to_owned).expect("no dictionary");

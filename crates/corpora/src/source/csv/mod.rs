@@ -405,8 +405,8 @@ mod tests {
         assert_eq!(found.len(), 3);
     }
 
-    /// In a file whose lines end with `\n\r`, the carriage return was taken as the beginning of each row's first
-    /// field, and a quote after it had no meaning.
+    /// In a file whose lines end with `\n\r`, the carriage return must not be taken as the beginning of each row's
+    /// first field, where a quote after it would have no meaning.
     #[test]
     fn a_line_feed_and_a_carriage_return_end_a_row_together() {
         for buffer in [1, 2, 3, 1000] {
@@ -417,8 +417,8 @@ mod tests {
         }
     }
 
-    /// One part of the reader ended rows at a bare carriage return, and another did not: texts were
-    /// truncated, rows were lost, and a file with such line ends had no records at all.
+    /// If only one part of the reader ended rows at a bare carriage return, texts would be truncated, rows would be
+    /// lost, and a file with such line ends would have no records at all.
     #[test]
     fn a_bare_carriage_return_ends_rows_only_if_it_ends_the_first() {
         for buffer in [1, 2, 3, 7, 1000] {
@@ -442,7 +442,7 @@ mod tests {
         }
     }
 
-    /// A quote at the beginning of a field swallowed the rows up to the next quote.
+    /// A quote at the beginning of a field would swallow the rows up to the next quote.
     #[test]
     fn without_quotes_a_quote_is_a_character() {
         let text = b"a\tb\n1\t\"open\n2\tan \"x\" y\n3\t\"\"\n";
@@ -467,7 +467,8 @@ mod tests {
         }
     }
 
-    /// If two columns had the same name, only the first one was read, and texts in the second one were lost silently.
+    /// If two columns have the same name, only the first one would be read, and texts in the second one would be lost
+    /// silently.
     #[test]
     fn two_columns_with_one_name_are_refused() {
         let rules =

@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// A brace in the key was taken for the start of the JSON, and a repeated field for an error.
+    /// A brace in the key must not be taken for the start of the JSON, nor a repeated field for an error.
     #[test]
     fn braces_in_keys_and_repeated_fields_do_not_lose_a_line() {
         let json = r#"{"filename": "a.warc.gz", "offset": "5", "status": null, "mime": 7, "offset": "567"}"#;
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(IndexLine::parse(json, None).map(|line| line.offset), Ok(567));
     }
 
-    /// A regression: lines with many braces or other delimiters were rejected, as if they named no record.
+    /// Lines with many braces or other delimiters must not be rejected as if they named no record.
     #[test]
     fn lines_with_many_braces_or_other_delimiters_name_their_record() {
         let json = r#"{"filename": "a.warc.gz", "offset": "567"}"#;

@@ -140,8 +140,8 @@ impl Missing {
 mod tests {
     use super::*;
 
-    /// Documents of a WARC file that was replaced between the two readings were kept without a
-    /// decision on them: only the index was compared.
+    /// If only the index were compared, documents of a WARC file that is replaced between the two readings would be
+    /// kept without a decision on them.
     #[test]
     fn a_file_that_is_replaced_while_it_is_read_ends_the_run() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -159,7 +159,8 @@ mod tests {
         assert!(base.file("b.warc").is_ok(), "its reader reports that it is missing");
     }
 
-    /// A run that was killed and continued did not know which WARC files it had read before, and read replaced ones.
+    /// A run that is killed and continued must know which WARC files it has read before, so it does not read
+    /// replaced ones.
     #[test]
     fn a_file_that_is_replaced_before_a_run_continues_ends_it() {
         let folder = tempfile::tempdir().expect("a folder");

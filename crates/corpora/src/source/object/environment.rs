@@ -70,8 +70,8 @@ fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<()
 mod tests {
     use super::*;
 
-    /// A port above 65535, a space at the end, a host that is not ASCII, and an empty address made the
-    /// program panic. An error showed the password in an address.
+    /// A port above 65535, a space at the end, a host that is not ASCII, and an empty address must not make
+    /// the program panic. No error may show the password in an address.
     #[test]
     fn invalid_settings_are_named_instead_of_causing_a_panic() {
         let check = |name: &str, value: &str| {

@@ -193,7 +193,7 @@ mod tests {
         format!("<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\">{objects}{end}</ListBucketResult>")
     }
 
-    /// A regression: an incomplete list counted as complete, and a circular list was read forever.
+    /// An incomplete list must not count as complete, and a circular list must not be read forever.
     #[test]
     fn an_incomplete_or_circular_list_is_an_error() {
         let more = |token: &str| {
@@ -217,9 +217,9 @@ mod tests {
         assert!(matches!(ask("list-type=2", &none), Err(BrokenList::NoToken)));
     }
 
-    /// If a gateway sent a log-in page, or an error with status 200, instead of the second part of a list, this
-    /// counted as the end of the list: ten of 25 objects were read, with exit status 0. The same happened with
-    /// `TRUE`, a namespace prefix, an attribute, or a comment at the beginning.
+    /// If a gateway sends a log-in page, or an error with status 200, instead of the second part of a list, this must
+    /// not count as the end of the list. The same holds for `TRUE`, a namespace prefix, an attribute, or a comment at
+    /// the beginning.
     #[test]
     fn an_answer_that_is_not_a_whole_list_is_an_error() {
         let lists = Lists::default();
@@ -248,8 +248,8 @@ mod tests {
         assert!(matches!(ask(&prefixed), Err(BrokenList::NoToken)), "{prefixed}");
     }
 
-    /// A part without any field counted as the end of a list, groups of objects were ignored, and objects outside of
-    /// the requested folder were read: all with exit status 0.
+    /// A part without any field must not count as the end of a list. Groups of objects must not be ignored, nor
+    /// objects outside of the requested folder be read.
     #[test]
     fn a_part_without_fields_groups_and_other_folders_are_errors() {
         let lists = Lists::default();
@@ -274,7 +274,7 @@ mod tests {
         assert!(matches!(ask(query, &other), Err(BrokenList::OtherPrefix(key)) if key == "crawl 2025/a"));
     }
 
-    /// An object that two parts of a list name was read twice, and a list without an end was read forever.
+    /// An object that two parts of a list name must not be read twice, nor a list without an end forever.
     #[test]
     fn objects_count_once_and_lists_end() {
         let lists = Lists::default();
@@ -300,7 +300,7 @@ mod tests {
         assert!(matches!(ask(&[]), Err(BrokenList::Empty)));
     }
 
-    /// If a gateway encoded the keys in its lists unasked, no object was found.
+    /// Objects must be found even if a gateway encodes the keys in its lists unasked.
     #[test]
     fn keys_in_url_encoding_are_decoded() {
         let xml = list(&["a%2Fb+c%2B%E6%96%B0.jsonl"], "<EncodingType>url</EncodingType>");
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(List::read(&part).expect("a list").objects[0].key(), "a/b c+\u{65b0}.jsonl");
     }
 
-    /// A single such key made all objects of its prefix unreadable.
+    /// A single such key must not make all objects of its prefix unreadable.
     #[test]
     fn keys_that_cannot_be_represented_are_removed_and_remembered() {
         let lists = Lists::default();

@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// A schema of 20,000 levels overflowed the stack: a file of 160 KB ended the whole run.
+    /// A schema of 20,000 levels, in a file of 160 KB, must not overflow the stack, which ends the whole run.
     #[test]
     fn columns_that_are_nested_too_deeply_are_refused() {
         let nested = |levels: usize| file(&[vec![element(1); levels], vec![element(0)]].concat());
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(names_in_paths(&file[4..file.len() - 8]), Some(1 + 2 + 2 + 1));
     }
 
-    /// A wrong length took as much memory as the whole file.
+    /// A wrong length must not take as much memory as the whole file.
     #[test]
     fn a_large_or_damaged_index_is_refused() {
         let sound = file(&[element(1), element(0)]);

@@ -181,8 +181,8 @@ mod tests {
         assert!(others.iter().all(|text| !subjects_differ(encode(oolong, text), encode(sencha, text))));
     }
 
-    /// Pages about the windows of two libraries, which list what all windows inherit, were judged as copies, because
-    /// one has its own name only once.
+    /// Pages about the windows of two libraries, which list what all windows inherit, are not copies, even if one has
+    /// its own name only once.
     #[test]
     fn a_word_that_is_not_common_is_the_subject_if_the_text_has_it_once() {
         let encode = |url: &str, text: &str| encoded(&Address::from_url(url), text, &TextHash::default());
@@ -195,8 +195,8 @@ mod tests {
         assert!(!subjects_differ(encode(first, "utf8x1"), encode(second, "utf8x2")), "numbers");
     }
 
-    /// One in 255 pairs of classes seemed to be about one class, and each page of a library is compared with all of its
-    /// siblings.
+    /// Each page of a library is compared with all of its siblings, so it is too many if one in 255 pairs of classes
+    /// seems to be about one class.
     #[test]
     fn the_subjects_of_many_siblings_differ() {
         let words: Vec<String> = (0..500)

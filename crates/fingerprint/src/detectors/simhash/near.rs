@@ -408,8 +408,8 @@ mod tests {
         assert!(near(&report(31, 22, 3), &format!("{}（编辑：小李）", report(31, 22, 3))));
     }
 
-    /// Lists of flaws that differ in one number, help pages of two commands, and a version with a change in
-    /// the word before the number were once duplicates.
+    /// Lists of flaws that differ in one number, help pages of two commands, and a version with a change in the word
+    /// before the number are not duplicates.
     #[test]
     fn pages_of_a_series_with_other_facts_are_not_copies() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -446,8 +446,8 @@ mod tests {
         assert!(near(["", ""], [&alias("comm"), &alias("comm").replace("by calling", "calling")]));
     }
 
-    /// Pages about sibling classes share the text of their parents. Long ones were called copies, and hid later
-    /// versions of one another.
+    /// Pages about sibling classes share the text of their parents. Long ones must not be called copies, because they
+    /// would hide later versions of one another.
     #[test]
     fn long_pages_about_sibling_classes_are_not_copies() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -471,7 +471,7 @@ mod tests {
         assert!(near(["", ""], classes), "without addresses nothing tells them apart");
     }
 
-    /// Later versions of pages joined the clusters of siblings that happened to be nearer.
+    /// A later version of a page must not join the cluster of a sibling that happens to be nearer.
     #[test]
     fn another_version_of_the_page_goes_before_a_nearer_page() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -491,8 +491,8 @@ mod tests {
         assert_eq!(rank("", "", 3), rank("", sibling, 3), "without addresses the distance decides");
     }
 
-    /// Pages about the windows of two libraries, which list what all windows inherit, were copies of one another,
-    /// because what one page lists beyond the other replaces no fact.
+    /// Pages about the windows of two libraries, which list what all windows inherit, are not copies of one another,
+    /// although what one page lists beyond the other replaces no fact.
     #[test]
     fn pages_of_two_sites_about_different_things_need_more_matches_if_no_fact_is_replaced() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -506,8 +506,8 @@ mod tests {
         assert!(!differ(39, &table, &table), "one subject");
     }
 
-    /// Pages about the iterators of two modules were copies of one another. They differ in the name of the
-    /// collection.
+    /// Pages about the iterators of two modules, which differ in the name of the collection, are not copies of one
+    /// another.
     #[test]
     fn long_pages_about_one_word_in_two_folders_replace_no_fact() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -530,7 +530,7 @@ mod tests {
         sentences(range).chars().map(letter).collect()
     }
 
-    /// A section of a manual was not recognised as a version of itself if the chapters before it had moved.
+    /// A section of a manual is recognised as a version of itself even if the chapters before it have moved.
     #[test]
     fn a_page_whose_chapters_have_other_numbers_is_still_the_page() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -547,8 +547,8 @@ mod tests {
         assert!(!near(others, [&section("51"), &section("54")]), "another page");
     }
 
-    /// The notes on two releases share most of their text, and were copies of one another because numbers did not count
-    /// in long texts.
+    /// The notes on two releases share most of their text. They are not copies of one another, because numbers count in
+    /// long texts, too.
     #[test]
     fn long_pages_of_one_site_with_mostly_other_numbers_are_a_series() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -572,8 +572,8 @@ mod tests {
         assert!(near(["https://a.example/notes", "https://b.example/news"], [352, 354]), "another publisher");
     }
 
-    /// Editions of a poem of twenty characters on two sites were missed, because as many values had to agree as for
-    /// advisories that differ in a version. Now a version counts as a fact, and fewer values have to agree.
+    /// Editions of a poem of twenty characters on two sites need fewer values that agree than advisories that differ in
+    /// a version, because a version counts as a fact.
     #[test]
     fn short_texts_of_different_sites_need_fewer_matches_if_they_have_the_same_facts() {
         let detector = SimHash::new(&SimHashConfig::default());

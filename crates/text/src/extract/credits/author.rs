@@ -536,7 +536,7 @@ mod tests {
         }
     }
 
-    /// `未经作者许可` gave 许可 as an author, and other notices gave 出处.
+    /// `未经作者许可` must not give 许可 as an author, nor other notices 出处.
     #[test]
     fn people_who_are_only_mentioned_are_not_authors() {
         for text in [
@@ -592,7 +592,7 @@ mod tests {
         assert_eq!(authors("On 3 May 2025 by noon all was over"), [""; 0]);
     }
 
-    /// Authors of pages in other languages than English and Chinese were found in markup only.
+    /// Authors of pages in other languages than English and Chinese are found not only in markup.
     #[test]
     fn bylines_are_read_in_the_language_of_the_page() {
         let authors = |language, text: &str| {

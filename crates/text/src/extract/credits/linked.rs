@@ -394,8 +394,8 @@ mod tests {
         assert_eq!(found, Some(expected));
     }
 
-    /// Linked data after a comment, a byte order mark or a character reference was not read, and neither was data with
-    /// an extra comma.
+    /// Linked data after a comment, a byte order mark or a character reference must be read, and so must data with an
+    /// extra comma.
     #[test]
     fn scripts_are_read_whatever_is_around_and_between_their_values() {
         let plain = r#"{"@type":"Article","author":{"name":"Jane Doe"},"datePublished":"2026-05-03"}"#;

@@ -157,7 +157,7 @@ mod tests {
         page.expect("within the limits").credits(Known { url: "https://a.example/ferry", latest: None })
     }
 
-    /// 195 lines of real pages kept one bracket of a pair.
+    /// 195 lines of real pages would keep one bracket of a pair.
     #[test]
     fn lines_lose_brackets_without_counterpart() {
         for (line, expected) in [
@@ -178,7 +178,7 @@ mod tests {
         for years about cancelled crossings, but the board blamed a worn gearbox that no workshop can repair.</p>\
         <p>A replacement vessel could be chartered, although its draught is too deep for the old stone pier.</p>";
 
-    /// Dates of related stories, comments and page footers were taken for the article's date.
+    /// Dates of related stories, comments and page footers must not be taken for the article's date.
     #[test]
     fn the_date_of_publication_is_the_articles_own() {
         let time = "<time datetime=2019-02-03>3 Feb 2019</time>";
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// The date of an update, which came first in the line, was taken for the date of publication.
+    /// The date of an update must not be taken for the date of publication, even if it comes first in the line.
     #[test]
     fn the_date_of_publication_is_not_that_of_an_update() {
         let [new, old] = ["2022-02-02", "2021-05-06"].map(|day| format!("<time datetime={day}>{day}</time>"));
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// A theme that names no author had those of its first comment.
+    /// A page of a theme that names no author must not get the author of its first comment.
     #[test]
     fn a_reader_who_comments_is_not_the_author() {
         let comments = "<div id=comments><h3>2 Comments</h3><ol class=comment-list><li class=comment><div \
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(credits_of(&page).authors, [""; 0]);
     }
 
-    /// An author after an opening bracket kept it.
+    /// An author after an opening bracket must not keep it.
     #[test]
     fn authors_lose_brackets_without_counterpart() {
         let page = "<title>渡轮停航</title><body><h1>渡轮停航</h1><p>来源：新华社 作者：[王小明 2021-05-06 07:08</p><p>渡轮公司周二宣布，\

@@ -232,8 +232,8 @@ mod tests {
         GAUGE.map(|text| format!("<p>{text}</p>"))
     }
 
-    /// In some themes, an article lost the table or the program between its paragraphs: numbers and short words look
-    /// like a menu. The same article in another theme then had another text.
+    /// Numbers and short words look like a menu. An article must not lose the table or the program between its
+    /// paragraphs in some themes, because the same article in another theme would then have another text.
     #[test]
     fn a_table_between_paragraphs_belongs_to_the_text() {
         let [first, second, third, last] = paragraphs();
@@ -249,8 +249,8 @@ mod tests {
         }
     }
 
-    /// If the first row of a table was chosen, the other rows stayed out, because a table that begins before a gap may
-    /// be the page's layout.
+    /// A table that begins before a gap may be the page's layout. But if its first row is chosen, the other rows must
+    /// not stay out.
     #[test]
     fn the_other_rows_of_a_table_belong_to_the_text_unless_it_holds_most_of_it() {
         let [first, second, third, last] = paragraphs();
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Short headings such as `Parameters` and `Return type` were lost, although the text below them was kept.
+    /// Short headings such as `Parameters` and `Return type` must not be lost if the text below them is kept.
     #[test]
     fn terms_between_definitions_belong_to_the_text() {
         let [first, second, third, last] = paragraphs();
@@ -295,7 +295,8 @@ mod tests {
         }
     }
 
-    /// The declaration of a function, between the title and a short description, was lost in the documentation of Rust.
+    /// In the documentation of Rust, the declaration of a function is between the title and a short description. It
+    /// must not be lost.
     #[test]
     fn code_below_the_title_belongs_to_the_text() {
         let [first, second, ..] = paragraphs();
@@ -311,8 +312,8 @@ mod tests {
         assert!(!text.contains("advert"), "{text}");
     }
 
-    /// Signatures of functions between paragraphs were lost, because `sig` is also a signature below a forum's post; a
-    /// user's data next to a post stay out.
+    /// Signatures of functions between paragraphs must not be lost, although `sig` is also a signature below a forum's
+    /// post. A user's data next to a post stay out.
     #[test]
     fn signatures_of_functions_belong_to_the_text_but_profiles_do_not() {
         let [first, second, third, last] = paragraphs();
@@ -336,7 +337,7 @@ mod tests {
         assert!(!text.contains("6217"), "{text}");
     }
 
-    /// A program next to the numbers of its lines was lost, because the theme puts both into a table.
+    /// A program next to the numbers of its lines must not be lost because the theme puts both into a table.
     #[test]
     fn gaps_with_links_or_other_names_and_numbers_of_lines_stay_out() {
         let [first, second, third, last] = paragraphs();

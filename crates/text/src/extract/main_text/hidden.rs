@@ -251,7 +251,7 @@ mod tests {
         extract(&html, &ExtractConfig::default()).expect("within the limits").text()
     }
 
-    /// Sections that readers open, panels behind tabs and text after "read more" were lost.
+    /// Sections that readers open, panels behind tabs and text after "read more" must not be lost.
     #[test]
     fn collapsed_sections_of_an_article_belong_to_it() {
         for body in [
@@ -271,7 +271,7 @@ mod tests {
     }
 
     /// Answers shorter than a line, sections in hidden elements within hidden elements, and articles in elements with a
-    /// class like `paywall` were lost.
+    /// class like `paywall` must not be lost.
     #[test]
     fn hidden_sections_are_found_whatever_their_length_depth_or_class() {
         let answers = [
@@ -307,7 +307,8 @@ mod tests {
         }
     }
 
-    /// `cmp-` begins every class of Adobe Experience Manager, whose collapsed panels were taken for consent banners.
+    /// `cmp-` begins every class of Adobe Experience Manager, whose collapsed panels must not be taken for consent
+    /// banners.
     #[test]
     fn collapsed_sections_named_after_consent_are_kept_unless_they_ask_for_it() {
         let panel = |text: &str| {
@@ -334,7 +335,7 @@ mod tests {
         assert!(text.contains("gearbox") && !text.contains("address"), "{text}");
     }
 
-    /// The headings of an accordion are buttons, and were lost with all other buttons.
+    /// The headings of an accordion are buttons, but must not be lost with all other buttons.
     #[test]
     fn a_button_at_the_start_of_a_heading_is_its_text() {
         let sections = [("Ferry", FERRY), ("Pier", PIER)];
@@ -406,8 +407,8 @@ mod tests {
         }
     }
 
-    /// A page rendered with its dialog open has `aria-hidden` on everything else. Only the dialog was kept, and pages
-    /// of one site became copies of one another.
+    /// A page rendered with its dialog open has `aria-hidden` on everything else. If only the dialog were kept, pages
+    /// of one site would become copies of one another.
     #[test]
     fn the_page_under_an_open_dialog_is_the_text() {
         let dialog = format!("<div role=dialog aria-modal=true>{OFFER}{OFFER}</div>");
@@ -437,8 +438,8 @@ mod tests {
         }
     }
 
-    /// For each block of prose and each hidden element, all elements around it were visited, and this was not counted
-    /// as work. A page of 9 MB with 49,900 nested elements took minutes.
+    /// If all elements around each block of prose and each hidden element were visited, a page of 9 MB with 49,900
+    /// nested elements would take minutes.
     #[test]
     fn deep_nesting_does_not_slow_the_search_for_hidden_text() {
         let pair =

@@ -260,7 +260,8 @@ mod tests {
         SENTENCES.iter().filter(|sentence| text.contains(*sentence)).count()
     }
 
-    /// Pages of these frameworks gave no text, because their state is not a script of JSON or they have no description.
+    /// The state of these frameworks is not a script of JSON, or their pages have no description. The text must be
+    /// found nevertheless.
     #[test]
     fn a_text_is_found_in_the_state_by_its_title_or_description() {
         let html = SENTENCES.map(|sentence| format!("<p>{sentence}<\\/p>")).concat();

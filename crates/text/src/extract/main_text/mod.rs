@@ -274,8 +274,7 @@ mod tests {
         "A decision is expected before the spring tide, when engineers want to measure the silt below the cannery.",
     ];
 
-    /// Pages whose text is only in elements like these gave no text, because it was not searched for if the menus were
-    /// longer.
+    /// Pages whose text is only in elements like these must give a text, even if the menus are longer.
     #[test]
     fn a_text_that_only_a_script_shows_is_found_next_to_menus() {
         let article = SENTENCES.map(|text| format!("<p>{text}</p>")).concat();
@@ -324,8 +323,8 @@ mod tests {
         }
     }
 
-    /// Below a short text, teasers of other pages and an invitation to subscribe were taken for more of it: each of them
-    /// looks like a short text, too.
+    /// Below a short text, teasers of other pages and an invitation to subscribe must not be taken for more of it,
+    /// although each of them looks like a short text, too.
     #[test]
     fn parts_that_announce_other_pages_or_a_newsletter_are_left_out() {
         let teaser = |at: usize| {

@@ -187,7 +187,7 @@ fn lists_quotations_and_code() {
     ]);
 }
 
-/// Tasks that are done looked like all other items.
+/// Tasks that are done must not look like other items.
 #[test]
 fn checkboxes_make_a_task_list() {
     check(&[
@@ -204,7 +204,7 @@ fn checkboxes_make_a_task_list() {
     ]);
 }
 
-/// Numbers of lines were glued to the code, the language was lost, or each line was a paragraph.
+/// Numbers of lines must not be glued to the code, the language must not be lost, and lines must not become paragraphs.
 #[test]
 fn programs_have_no_numbers_of_lines() {
     let rows = |lines: &[&str]| -> String {
@@ -245,7 +245,7 @@ fn programs_have_no_numbers_of_lines() {
     }
 }
 
-/// Formulas were written as the letters that MathML has in a row, or not at all.
+/// Formulas must not be written as the letters that MathML has in a row, nor be left out.
 #[test]
 fn formulas_are_their_tex_source() {
     let math = |attributes: &str, tex: &str| {
@@ -276,7 +276,7 @@ fn formulas_are_their_tex_source() {
     }
 }
 
-/// Images that scripts load had the address of a placeholder, or none.
+/// Images that scripts load must not have the address of a placeholder, or none.
 #[test]
 fn images_have_the_address_that_is_loaded() {
     check(&[

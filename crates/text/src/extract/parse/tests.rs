@@ -37,7 +37,8 @@ fn check_as(syntax: Syntax, cases: &[(&str, &[&str])]) {
     }
 }
 
-/// A `<button>` without an end tag hid the rest of the page, because end tags of elements around it did not close it.
+/// A `<button>` without an end tag would hide the rest of the page if end tags of elements around it did not close
+/// it.
 #[test]
 fn a_button_ends_with_the_element_that_holds_it() {
     check(&[
@@ -100,7 +101,8 @@ fn parts_of_drawings_and_formulas_without_end_tags_end_with_them() {
     }
 }
 
-/// A drawing's `</title>` was ignored. If the drawing had no end tag either, all text after it became part of it.
+/// If a drawing's `</title>` were ignored, all text after a drawing without an end tag would become part of the
+/// title.
 #[test]
 fn the_end_tag_of_a_title_ends_it_within_a_drawing() {
     check(&[
@@ -111,7 +113,7 @@ fn the_end_tag_of_a_title_ends_it_within_a_drawing() {
     ]);
 }
 
-/// A text field after an unclosed list of options, and a row after a cell with an unclosed button, did not end them.
+/// A text field ends an unclosed list of options before it, and a row a cell with an unclosed button.
 #[test]
 fn fields_and_parts_of_tables_end_what_is_open_before_them() {
     check(&[
@@ -126,7 +128,7 @@ fn fields_and_parts_of_tables_end_what_is_open_before_them() {
     ]);
 }
 
-/// XHTML pages lost everything after a script, title or the like that closes itself.
+/// XHTML pages must not lose everything after a script, title or the like that closes itself.
 #[test]
 fn every_element_of_xhtml_may_close_itself() {
     for name in ["script src='x.js'", "title", "style", "textarea", "iframe", "noscript", "noframes"] {
@@ -160,7 +162,7 @@ fn formulas_show_their_text_without_annotations() {
     ]);
 }
 
-/// With `<rb>` and `<rtc>`, the annotations were in the text.
+/// With `<rb>` and `<rtc>`, annotations must not be in the text.
 #[test]
 fn ruby_shows_only_its_base_text() {
     check(&[
@@ -172,7 +174,7 @@ fn ruby_shows_only_its_base_text() {
     ]);
 }
 
-/// If a script wrote another script, the rest of the first one became text of the page.
+/// If a script writes another script, the rest of the first one must not become text of the page.
 #[test]
 fn a_script_may_hold_another_one_in_a_comment() {
     check(&[
@@ -209,7 +211,7 @@ fn end_tags_close_nothing_outside_of_their_scope() {
     ]);
 }
 
-/// The content of a declarative shadow root is shown, but was skipped like that of any template.
+/// The content of a declarative shadow root is shown, and must not be skipped like that of any other template.
 #[test]
 fn shadow_trees_are_shown_and_other_templates_are_not() {
     check(&[
@@ -230,7 +232,7 @@ fn shadow_trees_are_shown_and_other_templates_are_not() {
     ]);
 }
 
-/// The attribute was called `shadowroot` at first, and such a shadow tree was skipped.
+/// The attribute was called `shadowroot` at first. Such a shadow tree must not be skipped.
 #[test]
 fn the_former_attribute_of_shadow_trees_is_read_alike() {
     check(&[
@@ -242,8 +244,8 @@ fn the_former_attribute_of_shadow_trees_is_read_alike() {
     ]);
 }
 
-/// A page with one shadow tree for each name of the attribute, or with its text also outside of the shadow tree for
-/// older browsers, had this text twice.
+/// A page may have one shadow tree for each name of the attribute, or its text also outside of the shadow tree for
+/// older browsers. It must not have this text twice.
 #[test]
 fn a_host_shows_one_shadow_tree_and_other_content_only_in_slots() {
     check(&[
@@ -273,7 +275,8 @@ fn a_host_shows_one_shadow_tree_and_other_content_only_in_slots() {
     ]);
 }
 
-/// One reading or option without end tag took the rest of the page: 72 of 84 sentences of an article were lost.
+/// One reading or option without end tag must not take the rest of the page: 72 of 84 sentences of an article were
+/// lost.
 #[test]
 fn readings_and_stray_options_without_end_tag_end_before_the_next_block() {
     for begun in

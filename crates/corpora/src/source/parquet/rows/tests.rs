@@ -64,8 +64,8 @@ fn batch<const COLUMNS: usize>(columns: [(&str, ArrayRef); COLUMNS]) -> RecordBa
     RecordBatch::try_from_iter(columns).expect("a batch")
 }
 
-/// A value that a dictionary contained once was copied for a thousand rows at the same time: a file of 3 KB took 1.8 GB
-/// of memory.
+/// A value that a dictionary contains once must not be copied for a thousand rows at the same time: a file of 3 KB took
+/// 1.8 GB of memory.
 #[test]
 fn rows_that_share_a_large_value_are_read_in_small_batches() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -76,7 +76,7 @@ fn rows_that_share_a_large_value_are_read_in_small_batches() {
     assert_eq!(read(&path), ((0..100).collect(), vec![], 1));
 }
 
-/// A single row with many references to a large value was decoded as a whole: a file of 3 KB took several GB.
+/// A single row with many references to a large value must not be decoded as a whole: a file of 3 KB took several GB.
 #[test]
 fn a_row_with_many_references_to_a_large_value_costs_only_itself() {
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
@@ -121,8 +121,8 @@ fn patch(path: &Path, from: &[u8], to: &[u8]) {
     std::fs::write(path, bytes).expect("written");
 }
 
-/// If a row group had more rows than the index said, the surplus rows got the numbers of rows in the next row group, so
-/// two pages had the same place.
+/// If a row group has more rows than the index says, the surplus rows must not get the numbers of rows in the next row
+/// group: two pages would have the same place.
 #[test]
 fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
     // Number of rows in the pages, and number that the index claims, each with its encoding: twice the number, in seven
@@ -146,7 +146,7 @@ fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
     }
 }
 
-/// If the rows that the index does not count were broken, too, the row group ended without a message.
+/// If the rows that the index does not count are broken, too, the row group must not end without a message.
 #[test]
 fn broken_rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -159,7 +159,7 @@ fn broken_rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() 
     assert_eq!(lost(&path), [1023]);
 }
 
-/// The values of a damaged page did not count, and were decoded up to the damage: a file of 2 KB took several GB.
+/// The values of a damaged page are decoded up to the damage, so they must count: a file of 2 KB took several GB.
 #[test]
 fn values_before_the_damage_of_a_page_count() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -181,7 +181,7 @@ fn values_before_the_damage_of_a_page_count() {
     assert_eq!(lost(&path), (104..112).collect::<Vec<_>>());
 }
 
-/// Memory was allocated for all values that a dictionary claimed to have: a file of 200 bytes ended the process.
+/// Memory must not be allocated for all values that a dictionary claims to have: a file of 200 bytes ended the process.
 #[test]
 fn a_dictionary_that_claims_too_many_values_costs_only_its_row_group() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -201,7 +201,7 @@ fn a_dictionary_that_claims_too_many_values_costs_only_its_row_group() {
     assert_eq!(lost(&path), (0..80).collect::<Vec<_>>());
 }
 
-/// Lists within lists have an offset for each value and list, which did not count: a file of 3 KB took 4 GB.
+/// Lists within lists have an offset for each value and list, which must count: a file of 3 KB took 4 GB.
 #[test]
 fn offsets_of_nested_lists_count() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -223,7 +223,7 @@ fn offsets_of_nested_lists_count() {
     assert_eq!(read(&path), (vec![], vec![0], 0));
 }
 
-/// After a row that could not be read, all later rows were lost, and more rows were read together than fit into memory.
+/// After a row that cannot be read, later rows must not be lost, nor more rows be read together than fit into memory.
 #[test]
 fn a_broken_row_between_large_ones_costs_only_itself() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -238,7 +238,7 @@ fn a_broken_row_between_large_ones_costs_only_itself() {
     assert_eq!(lost(&path), [40]);
 }
 
-/// Each column was within the limit, but a row had the values of all of them.
+/// Each column is within the limit, but a row has the values of all of them.
 #[test]
 fn the_columns_of_a_row_are_measured_together() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -255,8 +255,8 @@ fn the_columns_of_a_row_are_measured_together() {
     assert_eq!((sound, large), (vec![1, 2, 3, 4, 5], vec![0]));
 }
 
-/// The size of a batch followed the sizes in the index, which may be wrong: a thousand rows of any size were read
-/// together.
+/// The sizes in the index may be wrong, so a batch must not follow them alone: a thousand rows of any size would be
+/// read together.
 #[test]
 fn a_row_group_that_claims_a_small_size_is_read_in_small_batches() {
     let folder = tempfile::tempdir().expect("a folder");

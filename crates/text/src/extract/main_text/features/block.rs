@@ -369,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Line numbers were taken for text in themes that write them into a column of their own.
+    /// Line numbers must not be taken for text in themes that write them into a column of their own.
     #[test]
     fn numbers_that_go_up_by_one_are_those_of_lines() {
         for numbers in ["1\n2\n3", "<span id=l9>9</span><br><span>10</span><br>", "  99\n 100 "] {

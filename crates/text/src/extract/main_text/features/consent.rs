@@ -273,8 +273,8 @@ mod tests {
         extract(&html, &ExtractConfig::default()).expect("within the limits").text()
     }
 
-    /// Sites made with Adobe Experience Manager lost all text, because each of their classes begins with `cmp-`; so did
-    /// articles about data protection, and pages of themes called `ot`.
+    /// Each class of sites made with Adobe Experience Manager begins with `cmp-`, and some themes are called `ot`.
+    /// Their pages must not lose all text, nor may articles about data protection.
     #[test]
     fn a_prefix_of_all_names_does_not_make_a_banner() {
         for prefix in ["cmp", "ot", "gdpr", "cookie", "consent", "truste", "didomi"] {
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// The name of an article counted for everything in the article, so a banner within it was kept.
+    /// The name of an article must not count for everything in the article: a banner within it is left out.
     #[test]
     fn a_banner_within_a_text_named_after_consent_is_left_out() {
         let article = SENTENCES.map(|text| format!("<p>{text}</p>")).concat();
@@ -313,8 +313,8 @@ mod tests {
         assert!(text.contains("Lawyers"), "{text}");
     }
 
-    /// The documentation of a library lost its section on cookies, with its code: the generator had named the
-    /// section's element after its heading, as it names a consent panel elsewhere.
+    /// A generator may name a section's element after its heading, "Cookies", as it names a consent panel elsewhere.
+    /// The documentation of a library must not lose this section, with its code.
     #[test]
     fn a_section_about_cookies_among_other_sections_is_kept() {
         let section = |name: &str, class: &str| {
@@ -360,8 +360,8 @@ mod tests {
     const OFFER: &str = "<p>Leave your address here, and once a week we will send you the best stories of the \
         region, with pictures and maps, free of charge.</p>";
 
-    /// A dialog before the article stayed in the text, because it was most of the page's best part. Two articles of one
-    /// paragraph became copies of each other.
+    /// A dialog before the article must not stay in the text because it is most of the page's best part. Two articles
+    /// of one paragraph would become copies of each other.
     #[test]
     fn a_dialog_outside_of_the_text_is_left_out() {
         for (begin, end) in [
