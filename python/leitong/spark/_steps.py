@@ -75,7 +75,10 @@ def clustering(settings):
 
 
 def read(settings):
-    """Step from place, record to place, text key and form. The last two are null if the document is undecidable."""
+    """Step that reads `place` and `record`, and gives `place`, `text` (the key of the text) and `form`.
+
+    `text` and `form` are null if the document is undecidable.
+    """
 
     def step(batches):
         for batch in batches:
@@ -92,7 +95,7 @@ def read(settings):
 
 
 def keys(settings):
-    """Step from place, form to key, place: a row for each key of each document."""
+    """Step that reads `place` and `form`, and gives `key` and `place`: a row for each key of each document."""
 
     def step(batches):
         for batch in batches:
@@ -104,7 +107,10 @@ def keys(settings):
 
 
 def lists(settings, window, rest):
-    """Step from key, place, form (and mark, if `rest` is true), sorted, to pairs; at the end a row with the number of pairs compared."""
+    """Step that reads `key`, `place`, `form` (and `mark`, if `rest` is true), sorted, and gives pairs.
+
+    At the end it gives a row with the number of pairs compared.
+    """
 
     def step(batches):
         compared = clustering(settings).lists(window, rest)
@@ -119,7 +125,7 @@ def lists(settings, window, rest):
 
 
 def in_order(settings):
-    """Step from place, form, sorted and in one piece, to the places of the founders."""
+    """Step that reads `place` and `form`, sorted and in one piece, and gives the places of the founders."""
 
     def step(batches):
         founders = clustering(settings).in_order()
@@ -131,7 +137,10 @@ def in_order(settings):
 
 
 def articles(settings):
-    """Step from place, form to article, place, form, for the pages that are parts of articles."""
+    """Step that reads `place` and `form`, and gives `article`, `place` and `form`.
+
+    It gives them for the pages that are parts of articles.
+    """
 
     def step(batches):
         for batch in batches:
@@ -145,7 +154,10 @@ def articles(settings):
 
 
 def parts(settings):
-    """Step from place, form, other, other_form to place, part, for rows whose two pages are parts of one article."""
+    """Step that reads `place`, `form`, `other` and `other_form`, and gives `place` and `part`.
+
+    It gives them for rows whose two pages are parts of one article.
+    """
 
     def step(batches):
         for batch in batches:
@@ -158,7 +170,7 @@ def parts(settings):
 
 
 def verdicts(settings):
-    """Step from place, role, record, other, other_record to verdicts."""
+    """Step that reads `place`, `role`, `record`, `other` and `other_record`, and gives verdicts."""
 
     def step(batches):
         for batch in batches:
