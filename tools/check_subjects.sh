@@ -49,7 +49,7 @@ check_commits() {
   elif [ "$(git rev-parse --is-shallow-repository)" = true ]; then
     echo "SKIPPED: the subjects of commits that this shallow clone does not have (git fetch --unshallow)"
   else
-    echo "SKIPPED: the subjects of commits, since this history does not have $base, from which on they are checked"
+    echo "SKIPPED: commit subjects are checked from $base on, and this history does not have that commit"
     return
   fi
   commits=$(git -c i18n.logOutputEncoding=UTF-8 log --no-merges --format='%h %s' "$range" --)

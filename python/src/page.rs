@@ -68,7 +68,7 @@ impl Pages {
         };
         if page.url.len() > URL_BYTES_MAX || page.id.len() > PAGE_ID_BYTES_MAX {
             return Err(wrong(format!(
-                "its url has {} bytes and its id {}; {URL_BYTES_MAX} and {PAGE_ID_BYTES_MAX} are the most",
+                "its url has {} bytes and its id {}; at most {URL_BYTES_MAX} and {PAGE_ID_BYTES_MAX} are allowed",
                 page.url.len(),
                 page.id.len()
             )));

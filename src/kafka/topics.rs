@@ -163,7 +163,7 @@ impl<'a> Topics<'a> {
                 differs(format!(
                     "has {count} partitions, more than it was created with, and partitions cannot be removed; \
                      choose another kafka.app and other names for kafka.topics.fingerprints, centroids and \
-                     verdicts, which processes the pages of the page topic again"
+                     verdicts; the pages of the page topic are then processed again"
                 ));
             } else if wanted.partitions_fixed && *count != wanted.partitions {
                 differs(format!(

@@ -25,7 +25,7 @@ use leitong_store::snapshot::SnapshotPlace;
 
 /// Advice for a table on disk that cannot be read.
 const DISK_ADVICE: &str =
-    "look after the disk and start this instance again: it restores the table from the changelog";
+    "check the disk and start this instance again: it restores the table from the changelog";
 
 /// Kafka, as seen by one member of the cluster stage's group.
 pub(super) struct KafkaWorld<C: ConsumerContext + 'static> {

@@ -64,7 +64,7 @@ enum Action {
     #[command(after_help = MERGE_EXAMPLE)]
     Merge(merge::Arguments),
     /// Print the number of documents in each cluster, one JSON object per line, to be joined to the outputs of
-    /// earlier runs. `dedup --cluster-sizes` counts them
+    /// earlier runs. They are counted if `dedup` runs with --cluster-sizes
     #[command(after_help = SIZES_EXAMPLE)]
     Sizes(sizes::Arguments),
 }

@@ -127,7 +127,7 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     }
     if is_objects_in_one_line(text) {
         return Some(
-            "JSON objects in one line, such as lines that end in carriage returns (`jq -c . FILE` writes one a line)",
+            "JSON objects in one line, such as lines that end in carriage returns (`jq -c . FILE` writes one per line)",
         );
     }
     let (first_line, rest) = text.split_at(memchr::memchr(b'\n', text).unwrap_or(text.len()));

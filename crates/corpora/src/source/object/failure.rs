@@ -12,7 +12,7 @@ use crate::source::machine_error::MachineError;
 const SHOWN_MAX: usize = 400;
 
 const CHECK_CREDENTIALS: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if there is one, AWS_SESSION_TOKEN; \
-                                 for public data set AWS_SKIP_SIGNATURE=true";
+                                 for public data, set AWS_SKIP_SIGNATURE=true";
 
 const REPLACED: &str = "the object was replaced while it was read; run again";
 
