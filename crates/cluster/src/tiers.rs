@@ -27,8 +27,8 @@ const RESTORED_AT_ONCE: usize = 1_024;
 /// Divisor of the number of centroids in memory. If centroids leave memory one by one, restored ones are inserted once
 /// they are at least this part of those in memory.
 const RESTORED_SHARE: usize = 8;
-/// Number of restored centroids that are inserted at once if centroids leave memory in blocks. If a block has fewer,
-/// that number. This number of centroids has 50 MB of keys.
+/// Maximum number of restored centroids that are inserted at once if centroids leave memory in blocks. If a block has
+/// fewer, all of the block's are. The keys of this many centroids take 50 MB.
 const RESTORED_BLOCK_MAX: u64 = 1 << 18;
 
 /// All centroids of a log partition.

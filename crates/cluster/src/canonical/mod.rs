@@ -1,8 +1,8 @@
 //! The canonical page of each cluster, the one that verdicts name.
 //!
 //! The page that founds a cluster is its centroid permanently: later pages are compared with it. The
-//! canonical page may be another one. If the settings prefer a page that joins to the present canonical page,
-//! it replaces that page from then on, and its verdict says so.
+//! canonical page may be another one. If the settings prefer a page that joins the cluster, it replaces the
+//! canonical page from then on, and its verdict says so.
 //!
 //! In: records in log order, with the decisions on them. Out: the canonical page of each centroid.
 //! Invariant: canonical pages are a function of the log, and expire with their centroid. Memory: 16 bytes per

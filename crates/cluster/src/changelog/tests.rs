@@ -390,8 +390,7 @@ proptest! {
     }
 }
 
-/// A text takes about twenty bytes of the changelog, because one record holds those of a whole transaction.
-/// A key in the changelog says whether its value holds texts.
+/// The key of a record says if its value holds texts, so a value of another kind is damaged.
 #[test]
 fn a_key_with_a_value_of_another_kind_is_damaged() {
     let id = ClusterId { log_generation: 1, log_partition: 0, log_offset: 5 }.to_bytes();

@@ -171,7 +171,7 @@ fn is_objects_in_one_line(text: &[u8]) -> bool {
     }
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
     let is_one = values.next().is_some_and(|value| value.is_ok());
-    // The separator of records may also be a character that is no white space of JSON.
+    // The separator of records may also be a character that JSON does not count as white space.
     let rest = &text[values.byte_offset()..];
     let rest = String::from_utf8_lossy(&rest[..rest.len().min(SEPARATOR_BYTES)]);
     is_one && rest.trim_start_matches(|c: char| c.is_whitespace() || c.is_control()).starts_with('{')

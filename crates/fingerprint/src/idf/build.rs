@@ -10,7 +10,6 @@ use leitong_text::segment::Terms;
 /// A counter of the documents in which each term occurs. Memory: some 60 bytes per distinct term. Whenever
 /// there are more than `terms_max`, the terms of the lowest counts are dropped, so some terms may be
 /// undercounted by a few.
-/// few.
 #[derive(Debug)]
 pub struct IdfBuilder {
     counts: HashedMap<(Box<str>, u32)>,

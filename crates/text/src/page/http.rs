@@ -195,7 +195,7 @@ fn or_nothing(decompressed: Decompressed) -> Decompressed {
     }
 }
 
-/// Decompresses all gzip members. Other data after a complete member is no part of the page.
+/// Decompresses all gzip members. Other data after a complete member is left out.
 fn read_gzip(mut body: &[u8], bytes_max: usize) -> Decompressed {
     let mut all = Vec::new();
     loop {

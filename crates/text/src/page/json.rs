@@ -174,7 +174,7 @@ fn is_blank(url: &Option<String>) -> bool {
 }
 
 impl Page {
-    /// Returns the url if it is present and within the limit. Spaces alone are no url.
+    /// Returns the url if it is present and within the limit. A url of spaces only counts as absent.
     ///
     /// # Errors
     /// The url is missing or too long.

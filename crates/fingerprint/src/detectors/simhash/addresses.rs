@@ -221,7 +221,8 @@ mod tests {
         assert!((0..words.len()).all(|at| !subjects_differ(alone[at], parts[at])));
     }
 
-    /// With 16 bits, some pages of a large site seem to have one name; long texts then needed few matches.
+    /// With names of 16 bits, some pages of a large site seem to have one name. If their subjects were not compared as
+    /// well, few matches would be enough for their long texts.
     #[test]
     fn pages_about_different_things_have_different_names() {
         let [oolong, mut sencha] = ["oolong", "sencha"].map(|word| {

@@ -63,7 +63,7 @@ const BUTTONS_MAX: usize = 8;
 /// Maximum length in bytes of a button's label.
 const BUTTON_BYTES_MAX: usize = 200;
 
-/// Reads the words on the buttons of a page, which are no part of its blocks.
+/// Reads the words on the buttons of a page, which its blocks do not contain.
 pub(super) fn labels(html: &str, judge: &mut Judge) {
     let source = start_of(html);
     for from in memmem::find_iter(source.as_bytes(), b"<button").take(BUTTONS_MAX) {
