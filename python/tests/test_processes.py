@@ -41,7 +41,7 @@ def kinds(verdicts):
 
 
 class ForkedChildren(unittest.TestCase):
-    """Batches hung in a forked child once the parent had used one, because the child has none of its threads."""
+    """A forked child has none of its parent's threads, so it must not wait for them."""
 
     def in_a_child(self, work):
         context = multiprocessing.get_context("fork")
@@ -89,7 +89,7 @@ class ForkedChildren(unittest.TestCase):
         self.assertEqual(self.in_a_child(child), expected)
 
     def test_objects_in_use_by_a_thread_of_the_parent_are_refused(self):
-        """A lock held at the fork is held permanently in the child: a Table and a LogSource waited for it."""
+        """A lock that is held at the fork is never released in the child, so the child must not wait for it."""
         batch = texts(20_000)
         deduplicator = leitong.Deduplicator()
         deciding = threading.Thread(target=lambda: deduplicator.decide_batch(batch))
@@ -102,7 +102,7 @@ class ForkedChildren(unittest.TestCase):
         self.assertIn("another thread was using this Deduplicator", str(error))
 
     def test_many_threads_of_a_child_can_start_at_once(self):
-        """The first two threads of a child each took the other for a thread of the parent."""
+        """The first two threads of a child must not take each other for threads of the parent."""
         deduplicator = leitong.Deduplicator()
         sources = [leitong.LogSource("crawl") for _ in range(50)]
 
@@ -126,13 +126,13 @@ class ForkedChildren(unittest.TestCase):
         self.assertEqual(self.in_a_child(child), [0] * (8 * 51))
 
     def test_a_child_of_a_process_that_uses_the_package_for_the_first_time_can_use_it(self):
-        """A child waited forever for tables that another thread was building at the fork."""
+        """A child must not wait for tables that another thread of the parent was building at the fork."""
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "first_use.py")
         ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
         self.assertEqual((ended.stdout, ended.stderr, ended.returncode), ("0\n" * 8, "", 0))
 
     def test_a_table_of_the_parent_is_refused(self):
-        """A child saved into a folder that its parent had locked, and the two overwrote each other's tables."""
+        """If a child could save into the folder that its parent has locked, they would overwrite each other's tables."""
         with tempfile.TemporaryDirectory() as folder, leitong.Table(folder) as table:
             parent = leitong.Deduplicator()
             parent.decide_batch(texts(10))
@@ -198,7 +198,7 @@ class Pickled(unittest.TestCase):
 
 
 class Interrupted(unittest.TestCase):
-    """Ctrl-C took effect only at the end of a batch."""
+    """Ctrl-C takes effect within a batch, not only at its end."""
 
     def setUp(self):
         # A shell starts background processes with SIGINT ignored, so Python has no handler for it.

@@ -152,7 +152,7 @@ class InOneJvm(Clustering):
                 self.cluster(self.spark, order=column)
 
     def test_an_existing_folder_is_refused(self):
-        """With `--work .`, results would have taken the place of a folder of documents."""
+        """With `--work .`, results could overwrite a folder of documents."""
         self.write(worlds.world(6, 9))
         for name in ("out", "work"):
             with self.subTest(name):
