@@ -39,7 +39,7 @@ fn the_picture_in_concepts_shows_what_compare_prints() {
     );
 }
 
-/// The README said that a gigabyte holds three million centroids, and the page about tables 2.3.
+/// Both pages must round the same measured size to the same figure.
 #[test]
 fn the_readme_and_the_performance_page_state_the_same_size() {
     let table = document("docs/performance.md");

@@ -237,8 +237,8 @@ fn bytes_of_no_charset_cost_linear_work() {
     ]);
 }
 
-/// 130,000 words whose hashes fell into one slot of an unseeded table took three minutes. Such words can only
-/// be found by search, so only a few are used here; the table's own test uses made-up hashes.
+/// 130,000 words whose hashes fall into one slot would take three minutes in a table without a seed. Such words can
+/// only be found by search, so only a few are used here; the table's own test uses made-up hashes.
 #[test]
 fn words_with_colliding_hashes_cost_linear_work() {
     let mut words = String::new();

@@ -2,7 +2,7 @@
 //!
 //! Hashes of terms, paragraphs and blocks are published and never change, because fingerprints are built from
 //! them. If a table used such a hash directly as a slot number, the author of a page could choose words that
-//! all fall into one slot: 130,000 such words once took three minutes. Therefore the slot is the hash mixed
+//! all fall into one slot: 130,000 such words would take three minutes. Therefore the slot is the hash mixed
 //! with a [`Seed`]. The seed is drawn once per process, so no page can know it.
 //!
 //! Invariant: the seed affects running time and nothing else. Tables are only looked up by key. Code that

@@ -131,7 +131,7 @@ mod tests {
     fn zeros_after_the_last_member_are_ignored_and_garbage_is_an_error() {
         assert_eq!(decompressed(&[&gzip("one")[..], &[0; 1000]].concat()).expect("whole"), "one");
         assert_eq!(decompressed(&[&gzip("one")[..], b"\r\n"].concat()).expect("whole"), "one");
-        // Short garbage was once reported as a member that ends early.
+        // Even short garbage must not be reported as a member that ends early.
         for garbage in [&b"g"[..], b"garbage", b"\0\0garbage", b"\ngarbage"] {
             let error = decompressed(&[&gzip("one")[..], garbage].concat()).expect_err("garbage").to_string();
             assert_eq!(error, "data that is not gzip follows a complete member");

@@ -1,8 +1,9 @@
 //! Tests in which one read fails, at any point of a long stream of pages.
 //!
-//! A caller that forgot to check whether the last look-up had read all centroids gave a wrong verdict, and
-//! nobody noticed. Here each read fails once, and later reads succeed again. Every answer has to be that of a
-//! table in memory, or an error. After the first error nothing is answered, saved or committed.
+//! If a caller forgot to check whether the last look-up had read all centroids, it would give a wrong
+//! verdict, and nobody would notice. Here each read fails once, and later reads succeed again. Every answer
+//! has to be that of a table in memory, or an error. After the first error nothing is answered, saved or
+//! committed.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -309,12 +309,12 @@ mod tests {
         assert!(!is_one("https://a.example/writer/main0101.html", "https://a.example/calc/main0101.html"));
         assert!(!is_one("https://a.example/show.php?id=1", "https://a.example/show.php?id=2"));
         assert!(!is_one("https://a.example/", "https://b.example/"));
-        // Items of two modules were one page, since `struct.` made their names long.
+        // Items of two modules are two pages: `struct.` does not count in the length of a name.
         assert!(!is_one(
             "https://a.example/map/hop/struct.ValuesMut.html",
             "https://a.example/map/basic/struct.ValuesMut.html"
         ));
-        // Summaries of two packages were one page, since the extension made their names long.
+        // Summaries of two packages are two pages: the extension does not count in the length of a name.
         assert!(!is_one(
             "https://a.example/java/net/package-summary.html",
             "https://a.example/java/xml/package-summary.html"
@@ -392,7 +392,7 @@ mod tests {
     }
 
     /// The same page in the documentation of another version must not be read as another page of a series because its
-    /// name is short. 64 of 871 such pages were missed.
+    /// name is short.
     #[test]
     fn a_page_keeps_its_name_in_the_folder_of_another_version() {
         let is_one = |a: &str, b: &str| Address::from_url(a).name == Address::from_url(b).name;
@@ -407,7 +407,7 @@ mod tests {
         ));
         assert!(is_one("https://a.example/docs/13/tea.html", "https://a.example/docs/current/tea.html"));
         assert!(is_one("https://a.example/api/v2/tea.html", "https://a.example/api/latest/tea.html"));
-        // Pages of two Java versions were missed, since the version comes before the folder of documentation.
+        // The version may also come before the folder of documentation, as in that of Java.
         assert!(is_one(
             "https://a.example/java/21/docs/api/Tea.html",
             "https://a.example/java/25/docs/api/Tea.html"

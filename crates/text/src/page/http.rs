@@ -5,7 +5,7 @@
 //!
 //! A body may be compressed several times, such as by a server and then by a proxy. At most [`CODINGS_MAX`]
 //! codings are undone, and the total size of everything that is decompressed on the way is limited to twice
-//! the maximum body size. Without these limits, a response with thousands of codings and a small body took
+//! the maximum body size. Without these limits, a response with thousands of codings and a small body would take
 //! minutes.
 
 use std::borrow::Cow;
@@ -371,10 +371,10 @@ mod tests {
         let compressed = gzip(text.as_bytes());
         assert!(!breaks_off("Content-Encoding: gzip\r\n", &compressed).0);
         assert!(breaks_off("Content-Encoding: gzip\r\n", &compressed[..compressed.len() - 20]).0);
-        // A complete gzip member before other data was said to end too early.
+        // A gzip member is complete whatever other data follows it.
         let twice = [&compressed[..], &gzip(b"more"), b"\0\0garbage"].concat();
         assert_eq!(breaks_off("Content-Encoding: gzip\r\n", &twice), (false, Ok(text.clone() + "more")));
-        // If only the checksum was wrong, the end of the text was lost.
+        // A text with a wrong checksum is kept to its end.
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
         encoder.write_all(text.as_bytes()).expect("memory");
         let mut compressed = encoder.finish().expect("memory");

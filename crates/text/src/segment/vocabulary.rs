@@ -96,8 +96,8 @@ mod tests {
 
     use super::*;
 
-    /// For a page of 130,000 words whose hashes have the same last bits, look-ups must not scan all of them: that took
-    /// three minutes of a core.
+    /// For a page of 130,000 words whose hashes have the same last bits, look-ups must not scan all of them: that would
+    /// take three minutes of a core.
     #[test]
     fn words_that_were_chosen_to_collide_are_found_quickly() {
         let mut vocabulary = Vocabulary::default();

@@ -363,9 +363,9 @@ mod tests {
         }
     }
 
-    /// In one theme of API documentation signatures and summaries were lost, because classes such as `details`, `info`
-    /// and `member` mean other things elsewhere. The same page in an older theme was then not recognised as a copy.
-    /// Without the rule, three of the six descriptions of parameters are kept here.
+    /// Classes such as `details`, `info` and `member` mean other things in API documentation than elsewhere. If
+    /// signatures and summaries were dropped because of them, the same page in another theme would not be recognised as
+    /// a copy. Without the rule, three of the six descriptions of parameters are kept here.
     #[test]
     fn names_around_a_reference_do_not_drop_its_members() {
         let member = |tide: &str| {

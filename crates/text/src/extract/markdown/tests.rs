@@ -169,11 +169,11 @@ fn lists_quotations_and_code() {
             "<figure class='highlight go'><table><tr><td class=code><pre>x := 1\n</pre></table></figure>",
             "```go\nx := 1\n```",
         ),
-        // The language was lost where only an attribute names it, as in Shiki's code blocks.
+        // Only an attribute may name the language, as in Shiki's code blocks.
         ("<pre class=astro-code data-language=TS><code>let a\n</code></pre>", "```ts\nlet a\n```"),
         ("<div class=highlight><pre data-lang='c++'>a\n</pre></div>", "```c++\na\n```"),
         ("<pre data-language='a `b'>a\n</pre>", "```\na\n```"),
-        // A language was lost if its name in a class or in `lang` had no prefix, as highlight.js and docutils write it.
+        // The language may be named in a class or in `lang` without a prefix, as highlight.js and docutils write it.
         ("<pre><code class='hljs rust'>a\n</code></pre>", "```rust\na\n```"),
         ("<pre class='code literal-block python'>a\n</pre>", "```python\na\n```"),
         ("<pre class='code' lang=ruby><code>a\n</code></pre>", "```ruby\na\n```"),

@@ -232,7 +232,7 @@ fn shadow_trees_are_shown_and_other_templates_are_not() {
     ]);
 }
 
-/// The attribute was called `shadowroot` at first. Such a shadow tree must not be skipped.
+/// `shadowroot` is the former name of the attribute. Such a shadow tree must not be skipped.
 #[test]
 fn the_former_attribute_of_shadow_trees_is_read_alike() {
     check(&[
@@ -275,8 +275,7 @@ fn a_host_shows_one_shadow_tree_and_other_content_only_in_slots() {
     ]);
 }
 
-/// One reading or option without end tag must not take the rest of the page: 72 of 84 sentences of an article were
-/// lost.
+/// One reading or option without end tag must not take the rest of the page with it.
 #[test]
 fn readings_and_stray_options_without_end_tag_end_before_the_next_block() {
     for begun in

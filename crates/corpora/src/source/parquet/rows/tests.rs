@@ -64,8 +64,8 @@ fn batch<const COLUMNS: usize>(columns: [(&str, ArrayRef); COLUMNS]) -> RecordBa
     RecordBatch::try_from_iter(columns).expect("a batch")
 }
 
-/// A value that a dictionary contains once must not be copied for a thousand rows at the same time: a file of 3 KB took
-/// 1.8 GB of memory.
+/// A value that a dictionary contains once must not be copied for a thousand rows at the same time: a file of 3 KB
+/// would take 1.8 GB of memory.
 #[test]
 fn rows_that_share_a_large_value_are_read_in_small_batches() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -76,7 +76,8 @@ fn rows_that_share_a_large_value_are_read_in_small_batches() {
     assert_eq!(read(&path), ((0..100).collect(), vec![], 1));
 }
 
-/// A single row with many references to a large value must not be decoded as a whole: a file of 3 KB took several GB.
+/// A single row with many references to a large value must not be decoded as a whole: a file of 3 KB would take several
+/// GB.
 #[test]
 fn a_row_with_many_references_to_a_large_value_costs_only_itself() {
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
@@ -159,7 +160,8 @@ fn broken_rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() 
     assert_eq!(lost(&path), [1023]);
 }
 
-/// The values of a damaged page are decoded up to the damage, so they must count: a file of 2 KB took several GB.
+/// The values of a damaged page are decoded up to the damage, so they must count: otherwise a file of 2 KB takes
+/// several GB.
 #[test]
 fn values_before_the_damage_of_a_page_count() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -201,7 +203,7 @@ fn a_dictionary_that_claims_too_many_values_costs_only_its_row_group() {
     assert_eq!(lost(&path), (0..80).collect::<Vec<_>>());
 }
 
-/// Lists within lists have an offset for each value and list, which must count: a file of 3 KB took 4 GB.
+/// Lists within lists have an offset for each value and list, which must count: otherwise a file of 3 KB takes 4 GB.
 #[test]
 fn offsets_of_nested_lists_count() {
     let folder = tempfile::tempdir().expect("a folder");

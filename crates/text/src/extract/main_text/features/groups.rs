@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn keys_that_were_chosen_to_collide_are_found_quickly() {
-        // The inverse of the factor by which a key's slot was once computed. Multiples of it collided.
+        // The inverse of a well-known factor for hashing. If a key's slot were the key times that factor, multiples
+        // of the inverse would collide.
         let mut inverse = 1_u64;
         for _ in 0..6 {
             inverse = inverse.wrapping_mul(2_u64.wrapping_sub(inverse.wrapping_mul(0x9e37_79b9_7f4a_7c15)));

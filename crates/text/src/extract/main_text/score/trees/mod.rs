@@ -1,7 +1,7 @@
 //! The oblivious decision trees, one set for each kind of writing.
 //!
 //! Pages in Chinese, Japanese and Korean keep weights that were learned before there were many pages in alphabets to
-//! learn from. When all were learned together, teasers below short Chinese articles stayed in the text.
+//! learn from. With weights learned from all pages together, teasers below short Chinese articles stay in the text.
 
 mod file;
 
