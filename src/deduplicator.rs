@@ -376,8 +376,8 @@ mod tests {
         }
     }
 
-    /// A deduplicator with other settings must not replace a saved table without a word. Records that were made with
-    /// another `corpus.by` would be compared with nothing.
+    /// A deduplicator with other settings must not replace a saved table silently. Records that were made with another
+    /// `corpus.by` would be compared with nothing.
     #[test]
     fn a_table_and_records_of_another_corpus_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -132,7 +132,7 @@ fn errors_in_a_table_name_file_and_line() {
             &[][..],
             "there is no column of texts or HTML; the columns are \"id\", \"words\"",
         ),
-        // The message showed the names of all columns as one, without a word about the cause.
+        // The names of all columns seem to be one name, so the message must name the probable cause.
         (
             "sep=;\nid;text\n1;x\n",
             &[],

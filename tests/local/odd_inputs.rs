@@ -490,7 +490,7 @@ fn a_chunked_body_that_begins_with_a_wrong_size_is_counted() {
     assert!(run.stderr.contains("2  HTTP bodies with broken chunks or compression"), "{}", run.stderr);
 }
 
-/// A crawler cuts pages off at its limit. They must not be read as whole without a word.
+/// If a crawler cuts pages off at its limit, a message says how many, so nobody mistakes them for whole ones.
 #[test]
 fn pages_of_which_the_archive_has_a_part_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -697,7 +697,7 @@ fn arguments_that_cannot_work_have_the_status_of_usage() {
     }
 }
 
-/// If a file under two names is read twice, all its pages are duplicates, which must not happen without a word.
+/// If a file under two names is read twice, all its pages are duplicates, so a message must name the file.
 #[test]
 fn a_file_that_is_named_twice_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -225,7 +225,7 @@ fn an_embedded_table_on_disk_gives_the_verdicts_of_one_in_memory() {
     assert!(blocks.filter(|file| file.file_name().to_string_lossy().starts_with("centroids-0")).count() > 2);
 }
 
-/// Undamaged blocks must not be deleted because the damaged file no longer names them.
+/// Undamaged blocks are not deleted, although the damaged file no longer names them.
 #[test]
 fn a_damaged_head_deletes_no_file() {
     let bench = Bench::new();

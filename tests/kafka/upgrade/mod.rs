@@ -166,7 +166,7 @@ fn assert_halted(installation: &Installation, former: &Former, rows: &[Row], pub
     wait_until(format_args!("it says why it has halted:\n{}", worker.latest()), || {
         why.iter().any(|why| worker.plain_log().contains(why))
     });
-    // Time in which it could do something wrong.
+    // Time in which the worker could do something wrong.
     pause(1000);
     assert!(worker.get("/readyz").is_none_or(|(status, _)| status == 503), "{}", worker.log());
     worker.kill();

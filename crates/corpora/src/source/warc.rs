@@ -590,7 +590,7 @@ mod tests {
         assert_outcomes(&format!("{request}{b}"), &["http://b/"], 1);
     }
 
-    /// After a broken header, a record must not be skipped because its first bytes are at the end of a buffer.
+    /// The record after a broken header is found, even if its first bytes are at the end of a buffer.
     #[test]
     fn the_record_after_a_broken_one_is_found_for_all_buffer_sizes() {
         for padding in 0..40 {

@@ -318,7 +318,7 @@ mod tests {
         assert!(check_content_type("plain words", Some("text/plain")).is_ok());
     }
 
-    /// Scripts, JSON and other files must not count as pages because their media types are not in a list of ten.
+    /// Scripts, JSON and other files are rejected under each of their many media types.
     #[test]
     fn files_of_other_kinds_are_rejected_under_any_of_their_media_types() {
         for refused in [
@@ -404,7 +404,7 @@ mod tests {
         assert!(check_content_type("{a} words", None).is_ok());
     }
 
-    /// Data and templates of scripts must not count as pages because their types are in no list.
+    /// Data and templates of scripts are rejected under any of their types, of which no list has all.
     #[test]
     fn data_and_templates_of_scripts_are_not_pages() {
         let data = "1:\"$Sreact.fragment\"\n0:{\"b\":\"words\"}";

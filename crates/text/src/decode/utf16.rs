@@ -79,7 +79,7 @@ fn utf32(bytes: &[u8], big_endian: bool, how: How) -> Decoded<'static> {
 mod tests {
     use super::*;
 
-    /// A Chinese page with little markup must not be refused because most of its characters have no zero byte.
+    /// A Chinese page with little markup is accepted, although most of its characters have no zero byte.
     #[test]
     fn a_page_with_little_markup_is_utf_16_by_its_first_tag() {
         let page = format!("<p>{}</p>", "渡轮将在十月底停运，港务局表示。".repeat(20));

@@ -126,8 +126,7 @@ mod tests {
         }
     }
 
-    /// Pages that declare UTF-8 correctly must not be read as windows-1252 because of a footer in GBK or a widget in
-    /// Latin-1.
+    /// Pages that declare UTF-8 correctly are read as UTF-8, even if they have a footer in GBK or a widget in Latin-1.
     #[test]
     fn a_page_with_a_few_foreign_bytes_stays_utf8() {
         let text = "<p>渡轮十月底停航，港务局周二晚间宣布。".repeat(8);

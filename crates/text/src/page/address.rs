@@ -391,8 +391,7 @@ mod tests {
         }
     }
 
-    /// The same page in the documentation of another version must not be read as another page of a series because its
-    /// name is short.
+    /// A page with a short name in the documentation of another version is the same page, not another page of a series.
     #[test]
     fn a_page_keeps_its_name_in_the_folder_of_another_version() {
         let is_one = |a: &str, b: &str| Address::from_url(a).name == Address::from_url(b).name;

@@ -337,7 +337,7 @@ mod tests {
         assert!(!text.contains("6217"), "{text}");
     }
 
-    /// A program next to the numbers of its lines must not be lost because the theme puts both into a table.
+    /// A program next to the numbers of its lines is kept, although the theme puts both into a table.
     #[test]
     fn gaps_with_links_or_other_names_and_numbers_of_lines_stay_out() {
         let [first, second, third, last] = paragraphs();

@@ -360,8 +360,8 @@ mod tests {
     const OFFER: &str = "<p>Leave your address here, and once a week we will send you the best stories of the \
         region, with pictures and maps, free of charge.</p>";
 
-    /// A dialog before the article must not stay in the text because it is most of the page's best part. Two articles
-    /// of one paragraph would become copies of each other.
+    /// A dialog before the article is left out, even if it is most of the page's best part. Otherwise two articles of
+    /// one paragraph would become copies of each other.
     #[test]
     fn a_dialog_outside_of_the_text_is_left_out() {
         for (begin, end) in [
