@@ -51,7 +51,7 @@ fn a_new_owner_already_has_the_table() {
     // The instance comes back as the standby, and takes over from one that leaves normally.
     let mut third = installation.worker(&["--role", "cluster"]);
     third.wait_until_ready();
-    assert_eq!(third.metric("leitong_standby_centroids"), 150.0, "ready is who has followed to the end");
+    assert_eq!(third.metric("leitong_standby_centroids"), 150.0, "ready once followed to the end");
     installation.feed(&rows[700..800], 800);
     assert_eq!(other.terminate(), 0);
     installation.feed(&rows[800..], 900);
