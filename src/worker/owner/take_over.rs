@@ -1,5 +1,5 @@
 //! Takes over a partition of the log from its former owner. This is the first step of a new owner (mod.rs);
-//! the next one is to restore the table (restore/).
+//! the next one is to restore the table (../restore/).
 //!
 //! In: the partition. Out: a producer under the partition's transactional id, which no other instance can use
 //! any more. There are two steps:
