@@ -125,18 +125,6 @@ impl Config {
         parse_file(text, path, File::Configuration, lookup)
     }
 
-    /// Works like [`Self::parse`] for the text of a [detector file](Self::from_detector_file).
-    ///
-    /// # Errors
-    /// [`ConfigError`], with all errors of the text.
-    pub fn parse_detector(
-        text: &str,
-        path: &Path,
-        lookup: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, ConfigError> {
-        parse_file(text, path, File::Detector, lookup)
-    }
-
     /// Reads the files that the settings of segmentation name. Relative paths are relative to the current folder.
     ///
     /// # Errors

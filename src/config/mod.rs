@@ -134,7 +134,18 @@ impl Config {
             admin: self.admin,
             traces: self.traces,
             api: self.api,
-            ..variant
+            detector: variant.detector,
+            idf: variant.idf,
+            simhash: variant.simhash,
+            paragraph: variant.paragraph,
+            agglomerate_term: variant.agglomerate_term,
+            concept_network: variant.concept_network,
+            word_network: variant.word_network,
+            shingle: variant.shingle,
+            i_match: variant.i_match,
+            tf_idf: variant.tf_idf,
+            punctuation: variant.punctuation,
+            sentence_ends: variant.sentence_ends,
         }
     }
 

@@ -5,6 +5,8 @@
 //! settings are constants: their values are the defaults of the types in [`super`], which also explain them.
 //! [ADR 43](../../docs/adr/0043-settings-that-users-change.md) has the reason for each.
 
+use super::detectors::DETECTORS;
+
 /// A kind of file that holds settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum File {
@@ -30,21 +32,6 @@ pub(super) enum SettingPlace {
     /// The setting is a constant. The text says what to do instead of changing it.
     Constant(&'static str),
 }
-
-/// Sections that a detector file may hold.
-const DETECTOR_SECTIONS: [&str; 11] = [
-    "idf",
-    "simhash",
-    "paragraph",
-    "agglomerate-term",
-    "concept-network",
-    "word-network",
-    "shingle",
-    "i-match",
-    "tf-idf",
-    "punctuation",
-    "sentence-ends",
-];
 
 /// Settings of detectors that a configuration holds as well.
 const DETECTOR_SETTINGS_OF_RUNS: [&str; 9] = [
@@ -108,7 +95,7 @@ pub(super) fn place(name: &str) -> SettingPlace {
     if let Some((_, way_on)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
         return SettingPlace::Constant(way_on);
     }
-    let is_of_detector = DETECTOR_SECTIONS.iter().any(|section| is_in(name, section));
+    let is_of_detector = is_in(name, "idf") || DETECTORS.iter().any(|(detector, _)| is_in(name, detector));
     match (name == "detector" || DETECTOR_SETTINGS_OF_RUNS.contains(&name), is_of_detector) {
         (true, _) => SettingPlace::Both,
         (false, true) => SettingPlace::Detector,

@@ -92,11 +92,12 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     let evidence = serde_json::to_string(&detector.evidence(a, b)).expect("JSON");
     assert!(evidence.len() <= EVIDENCE_BYTES_MAX, "{name}: {} bytes of evidence: {evidence}", evidence.len());
     if let Some(setting) = detector.threshold_setting(there.distance) {
-        let path = std::path::Path::new("threshold.toml");
-        let config = Config::parse_detector(&setting, path, |_| None);
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), &setting).expect("written");
+        let config = Config::from_detector_file(file.path());
         assert!(config.is_ok(), "{name}: {setting}: {config:?}");
         if !BASELINES.contains(&detector.name()) {
-            let config = Config::parse(&setting, path, |_| None);
+            let config = Config::from_toml(&setting);
             assert!(config.is_ok(), "a run reads what `tune` suggests: {name}: {setting}: {config:?}");
         }
     }
