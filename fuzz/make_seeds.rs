@@ -116,6 +116,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
         changelog.extend_from_slice(key.1);
         changelog.extend_from_slice(value.unwrap_or_default());
     };
+    let table = proto::Position { log_generation: 9, log_partition: 3, ..proto::Position::default() };
     let mut values = Vec::new();
     for (number, log_offset) in [(0, 10), (1, 20), (2, 30)] {
         let centroid = Centroid {
@@ -129,13 +130,13 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
         clusterer.restore("default", 5, &centroid).expect("in memory");
         let rank = Some(Rank::from_bytes([number as u8 + 1; 16]));
         let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid, rank };
-        let record = new.to_record(9, 3, &**detector);
+        let record = new.to_record(&table, &**detector);
         add(&record.key, record.value.as_deref());
         values.push((log_offset, record.value.expect("a centroid")));
     }
     let page = Some(("page-40".into(), "http://b/40".into()));
     let canonical = Canonical { rank: Rank::from_bytes([9; 16]), page };
-    let record = NewCanonical { number: 1, log_offset: 20, canonical }.to_record(9, 3);
+    let record = NewCanonical { number: 1, log_offset: 20, canonical }.to_record(&table);
     add(&record.key, record.value.as_deref());
     let first = IDENTITY.position(&clusterer, 0, Some(8), &watermarks).expect("in memory");
     add(b"position", ChangelogRecord::from_position(&first).value.as_deref());

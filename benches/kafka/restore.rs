@@ -61,7 +61,8 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
             centroid,
             rank: None,
         };
-        let record = new.to_record(1, 0, &**detector);
+        let table = proto::Position { log_generation: 1, ..proto::Position::default() };
+        let record = new.to_record(&table, &**detector);
         topics::send(&producer, &log, &Row { value: Some(vec![0]), ..Row::default() });
         topics::send(
             &producer,

@@ -81,11 +81,11 @@ fn check(restored: Restored) {
         let log_offset = centroid.log_offset;
         let rank = Some(canonical.rank);
         let new = NewCentroid { number, corpus: corpus.into(), fingerprint_hash, centroid, rank };
-        let record = new.to_record(position.log_generation, position.log_partition, &**DETECTOR);
+        let record = new.to_record(&message, &**DETECTOR);
         again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
         if canonical.page.is_some() {
             let new = NewCanonical { number, log_offset, canonical };
-            let record = new.to_record(position.log_generation, position.log_partition);
+            let record = new.to_record(&message);
             again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
         }
     }

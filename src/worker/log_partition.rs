@@ -217,26 +217,6 @@ impl LogPartition {
         self.stage.write(|stage| stage.clusterer_mut().insert_pending())
     }
 
-    /// Returns the number of centroids in the table.
-    #[must_use]
-    pub(crate) fn centroid_count(&self) -> usize {
-        self.clusterer().centroid_count()
-    }
-
-    /// Returns the number of centroids founded so far.
-    #[must_use]
-    pub(crate) fn founded(&self) -> u64 {
-        self.clusterer().founded()
-    }
-
-    /// Returns how many centroids have not expired, and the log offset at which the oldest of them was founded.
-    ///
-    /// # Errors
-    /// [`TableFault`] if files of the table cannot be read.
-    pub(crate) fn unexpired(&self) -> Result<(u64, Option<u64>), TableFault> {
-        self.clusterer().unexpired()
-    }
-
     /// Returns the changelog's part of a transaction: the centroids founded since the last call, the pages that
     /// have become canonical, were crawled or withdrawn, the texts of pages that joined, and the position.
     ///
@@ -244,32 +224,8 @@ impl LogPartition {
     /// [`TableFault`] if files of the table cannot be read.
     pub(crate) fn take_changelog(&mut self) -> Result<Vec<ChangelogRecord>, TableFault> {
         let last = self.position()?;
-        let (position, founded, canonicals, crawls, texts, end) = self.stage.write(|stage| {
-            let table = stage.clusterer_mut();
-            let new = (table.take_new(), table.take_new_canonicals(), table.take_crawl_changes());
-            (table.position(), new.0, new.1, new.2, table.take_new_texts(), table.founded())
-        });
-        let detector = &*self.detector;
-        let mut records: Vec<ChangelogRecord> = founded
-            .iter()
-            .map(|new| new.to_record(position.log_generation, position.log_partition, detector))
-            .collect();
-        records.extend(
-            canonicals.into_iter().map(|new| new.to_record(position.log_generation, position.log_partition)),
-        );
-        records.extend(
-            crawls
-                .into_iter()
-                .map(|change| change.to_record(position.log_generation, position.log_partition)),
-        );
-        records.extend(ChangelogRecord::from_texts(
-            &texts,
-            end,
-            position.log_generation,
-            position.log_partition,
-        ));
-        records.push(ChangelogRecord::from_position(&last));
-        Ok(records)
+        let changes = self.stage.write(|stage| stage.clusterer_mut().take_changes());
+        Ok(changes.records(&last, &*self.detector))
     }
 
     /// Returns the present position record.
@@ -486,7 +442,7 @@ mod tests {
                 let decided = state.decide_batch(records.to_vec(), 0, now);
                 all.push(decided.map(|decided| format!("{decided:?}")));
                 all.push(state.take_changelog().map(|changelog| format!("{changelog:?}")));
-                all.push(state.unexpired().map(|unexpired| format!("{unexpired:?}")));
+                all.push(state.clusterer().unexpired().map(|unexpired| format!("{unexpired:?}")));
                 all.push(state.insert_pending().map(|()| String::new()));
                 let look = |stage: &ClusterStage| {
                     let preview = leitong_cluster::PreviewOptions { top: 8, max_distance: None };

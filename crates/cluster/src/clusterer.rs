@@ -74,18 +74,18 @@ pub struct Clusterer {
     /// First log time. Centroids founded before any record had a time count as founded then.
     first_time: Option<Timestamp>,
     /// Changes since the caller last took them; `None` if no caller takes them.
-    journal: Option<Journal>,
+    journal: Option<Changes>,
     /// The error of an earlier call, which every further call returns.
     fault: Option<TableFault>,
 }
 
-/// Changes that are to be written to the table's changelog.
+/// Changes that are to be written to the table's changelog, each kind in order.
 #[derive(Default)]
-struct Journal {
-    founded: Vec<NewCentroid>,
-    canonical: Vec<NewCanonical>,
-    crawls: Vec<CrawlChange>,
-    texts: Vec<NewText>,
+pub struct Changes {
+    pub(crate) founded: Vec<NewCentroid>,
+    pub(crate) canonicals: Vec<NewCanonical>,
+    pub(crate) crawls: Vec<CrawlChange>,
+    pub(crate) texts: Vec<NewText>,
 }
 
 /// A new centroid.
@@ -216,24 +216,19 @@ impl Clusterer {
         if let (Err(fault), None) = (&done, &self.fault) {
             self.fault = Some(fault.clone());
             self.recrawls.clear();
-            self.journal = self.journal.take().map(|_| Journal::default());
+            self.journal = self.journal.take().map(|_| Changes::default());
         }
         done
     }
 
-    /// Records every change from now on, for [`Self::take_new`] and the other `take` methods.
+    /// Records every change from now on, for [`Self::take_changes`].
     pub fn keep_journal(&mut self) {
         self.journal.get_or_insert_default();
     }
 
-    /// Returns the centroids founded since the last call.
-    pub fn take_new(&mut self) -> Vec<NewCentroid> {
-        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.founded)).unwrap_or_default()
-    }
-
-    /// Returns the changes of canonical pages since the last call.
-    pub fn take_new_canonicals(&mut self) -> Vec<NewCanonical> {
-        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.canonical)).unwrap_or_default()
+    /// Returns the changes since the last call.
+    pub fn take_changes(&mut self) -> Changes {
+        self.journal.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Returns the number of centroids founded so far, in all corpora. This is the number of the next one.
@@ -478,7 +473,7 @@ impl Clusterer {
             let canonical = Canonical { rank, page: Some(own) };
             if let Some(journal) = &mut self.journal {
                 let new = NewCanonical { number: near.number, log_offset, canonical: canonical.clone() };
-                journal.canonical.push(new);
+                journal.canonicals.push(new);
             }
             canonicals.set(near.number, canonical);
         }

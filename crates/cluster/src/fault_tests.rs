@@ -94,7 +94,7 @@ fn a_table_that_has_failed_returns_the_same_error_from_every_call() {
     assert_eq!(table.evict_expired().err(), Some(fault.clone()));
     assert_eq!(table.merge_batch(&[]).err(), Some(fault.clone()));
     assert_eq!(table.merge_texts(&[]).err(), Some(fault));
-    assert!(table.take_new().is_empty(), "not even what was founded before it");
+    assert!(table.take_changes().founded.is_empty(), "not even what was founded before it");
 }
 
 #[test]

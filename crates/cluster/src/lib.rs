@@ -72,10 +72,10 @@ use leitong_base::proto;
 
 pub use articles::ArticlePage;
 pub use canonical::{Canonical, CanonicalConfig, NewCanonical, Preference, Rank};
+pub(crate) use clusterer::{Changes, Left, Recrawl, WhatIsLeft};
 pub use clusterer::{
     Clusterer, Merged, NewCentroid, Position, Preview, PreviewOptions, RecrawlOutcome, SavedCentroid,
 };
-pub(crate) use clusterer::{Left, Recrawl, WhatIsLeft};
 pub use expiry::{Bounds, ExpiryConfig};
 pub use fault::TableFault;
 pub use index::HITS_MAX;

@@ -93,18 +93,20 @@ struct History {
 /// be ahead of it.
 struct DecidedParts {
     parts: Vec<Outputs>,
-    /// The result of [`LogPartition::unexpired`].
-    unexpired: (u64, Option<u64>),
     /// Number of the oldest centroid that has not expired.
     first: u64,
+    /// Number of unexpired centroids.
+    count: u64,
+    oldest_log_offset: Option<u64>,
     centroids: usize,
 }
 
 impl DecidedParts {
     fn new(parts: Vec<Outputs>, state: &LogPartition) -> Result<Self, TableFault> {
-        let unexpired = state.unexpired()?;
-        let (first, centroids) = (state.founded() - unexpired.0, state.centroid_count());
-        Ok(Self { parts, unexpired, first, centroids })
+        let table = state.clusterer();
+        let (count, oldest_log_offset) = table.unexpired()?;
+        let (first, centroids) = (table.founded() - count, table.centroid_count());
+        Ok(Self { parts, first, count, oldest_log_offset, centroids })
     }
 }
 
@@ -262,7 +264,7 @@ impl<W: World> OwnedPartition<W> {
         tracing::info!(
             partition = self.partition,
             offset = state.next_offset(),
-            centroids = state.centroid_count(),
+            centroids = state.clusterer().centroid_count(),
             "log partition: serving"
         );
         metrics::halted(self.partition, false);
@@ -313,11 +315,11 @@ impl<W: World> OwnedPartition<W> {
 
     /// Writes a decided batch, and retries until it is committed.
     fn write(&self, decided: DecidedParts, writer: &mut Writer<'_, W>) -> Result<(), Trouble> {
-        let DecidedParts { parts, unexpired, first, centroids } = decided;
+        let DecidedParts { parts, first, count, oldest_log_offset, centroids } = decided;
         writer.write(parts)?;
         metrics::centroids(self.partition, centroids);
         let Some(next) = writer.changelog_next else { return Ok(()) };
-        let ((count, oldest_log_offset), position_offset) = (unexpired, next.saturating_sub(1));
+        let position_offset = next.saturating_sub(1);
         self.role.needed.put(self.partition, Committed { first, count, oldest_log_offset, position_offset });
         Ok(())
     }

@@ -16,10 +16,9 @@ use leitong_fingerprint::Detector;
 pub(super) const SUFFIXES: [&[u8]; 2] = [b"/crawl", b"/ended"];
 
 impl CrawlChange {
-    /// Returns the record of the change.
-    #[must_use]
-    pub fn to_record(self, log_generation: u32, log_partition: u32) -> ChangelogRecord {
-        let id = ClusterId { log_generation, log_partition, log_offset: self.log_offset }.to_bytes();
+    /// Returns the record of the change in the table with this position record.
+    pub(super) fn to_record(self, position: &proto::Position) -> ChangelogRecord {
+        let id = ClusterId::in_table(position, self.log_offset).to_bytes();
         let suffix = SUFFIXES[usize::from(self.what == Change::Ended)];
         ChangelogRecord { key: [&id, suffix].concat(), value: Some(self.to_message().encode_to_vec()) }
     }

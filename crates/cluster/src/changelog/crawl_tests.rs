@@ -101,16 +101,8 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool))
     let (mut kept, mut all, mut next) = (Kept::new(), Vec::new(), 0);
     for step in steps {
         all.push(decide(&mut clusterer, step));
-        let new = clusterer.take_new();
-        let canonicals = clusterer.take_new_canonicals();
-        let crawls = clusterer.take_crawl_changes();
         let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
-        let written = new.iter().map(|new| new.to_record(9, 0, &OnALine));
-        let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
-        let written = written.chain(crawls.into_iter().map(|change| change.to_record(9, 0)));
-        let texts = clusterer.take_new_texts();
-        let written = written.chain(ChangelogRecord::from_texts(&texts, clusterer.founded(), 9, 0));
-        for record in written.chain([ChangelogRecord::from_position(&position)]) {
+        for record in clusterer.take_changes().records(&position, &OnALine) {
             kept.push((next, record));
             next += 1;
         }

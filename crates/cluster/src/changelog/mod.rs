@@ -25,7 +25,9 @@ use prost::Message;
 
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
-use crate::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid, TableFault, TextBounds};
+use crate::{
+    Bounds, Canonical, Changes, ClusterId, Clusterer, NewCanonical, NewCentroid, TableFault, TextBounds,
+};
 use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
@@ -185,15 +187,24 @@ impl Identity {
     }
 }
 
-impl NewCentroid {
-    /// Returns the record of the centroid in a table of the log `log_generation`.
+impl Changes {
+    /// Returns the records of these changes and of the position after them, in the order of the changelog.
     #[must_use]
-    pub fn to_record(
-        &self,
-        log_generation: u32,
-        log_partition: u32,
-        detector: &dyn Detector,
-    ) -> ChangelogRecord {
+    pub fn records(self, position: &proto::Position, detector: &dyn Detector) -> Vec<ChangelogRecord> {
+        let Self { founded, canonicals, crawls, texts } = self;
+        let founded = founded.iter().map(|new| new.to_record(position, detector));
+        let canonicals = canonicals.into_iter().map(|new| new.to_record(position));
+        let crawls = crawls.into_iter().map(|change| change.to_record(position));
+        let texts = ChangelogRecord::from_texts(&texts, position);
+        let last = [ChangelogRecord::from_position(position)];
+        founded.chain(canonicals).chain(crawls).chain(texts).chain(last).collect()
+    }
+}
+
+impl NewCentroid {
+    /// Returns the record of the centroid in the table with this position record.
+    #[must_use]
+    pub fn to_record(&self, position: &proto::Position, detector: &dyn Detector) -> ChangelogRecord {
         let Self { number, corpus, fingerprint_hash, centroid, rank } = self;
         let mut message = proto::Centroid {
             format_version: match rank {
@@ -206,15 +217,15 @@ impl NewCentroid {
         if let Some(rank) = *rank {
             Canonical { rank, page: None }.add_to(&mut message);
         }
-        let key = ClusterId { log_generation, log_partition, log_offset: centroid.log_offset };
-        ChangelogRecord { key: key.to_bytes().to_vec(), value: Some(message.encode_to_vec()) }
+        let key = ClusterId::in_table(position, centroid.log_offset).to_bytes();
+        ChangelogRecord { key: key.to_vec(), value: Some(message.encode_to_vec()) }
     }
 }
 
 impl NewCanonical {
-    /// Returns the record of the new canonical page.
+    /// Returns the record of the new canonical page in the table with this position record.
     #[must_use]
-    pub fn to_record(self, log_generation: u32, log_partition: u32) -> ChangelogRecord {
+    pub fn to_record(self, position: &proto::Position) -> ChangelogRecord {
         let Self { number, log_offset, canonical } = self;
         let mut message = proto::Centroid {
             format_version: ChangelogRecord::CANONICAL_FORMAT_VERSION,
@@ -223,7 +234,7 @@ impl NewCanonical {
             ..proto::Centroid::default()
         };
         canonical.add_to(&mut message);
-        let id = ClusterId { log_generation, log_partition, log_offset }.to_bytes();
+        let id = ClusterId::in_table(position, log_offset).to_bytes();
         ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: Some(message.encode_to_vec()) }
     }
 }

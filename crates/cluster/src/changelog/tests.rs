@@ -251,14 +251,8 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
     let (mut kept, mut outcomes, mut next) = (Kept::new(), Vec::new(), 0);
     for step in steps {
         outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
-        let new = clusterer.take_new();
         let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
-        let canonicals = clusterer.take_new_canonicals();
-        let written = new.iter().map(|new| new.to_record(9, 0, &OnALine));
-        let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
-        let texts = clusterer.take_new_texts();
-        let written = written.chain(ChangelogRecord::from_texts(&texts, clusterer.founded(), 9, 0));
-        for record in written.chain([ChangelogRecord::from_position(&position)]) {
+        for record in clusterer.take_changes().records(&position, &OnALine) {
             kept.push((next, record));
             next += 1;
         }
@@ -420,7 +414,8 @@ fn a_text_takes_some_twenty_bytes() {
             text: SeenText { key: u128::MAX / (u128::from(at) + 2), cluster: 4_000_000 - at * 12_345 },
         })
         .collect();
-    let records: Vec<ChangelogRecord> = ChangelogRecord::from_texts(&texts, 4_000_001, 9, 0).collect();
+    let position = proto::Position { founded: Some(4_000_001), ..proto::Position::default() };
+    let records: Vec<ChangelogRecord> = ChangelogRecord::from_texts(&texts, &position).collect();
     assert_eq!(records.len(), 1);
     let bytes = records[0].key.len() + records[0].value.as_ref().map_or(0, Vec::len);
     assert!((18..22).contains(&(bytes / texts.len())), "{} bytes a text", bytes / texts.len());
@@ -504,10 +499,8 @@ proptest! {
         for step in &more {
             clusterer.keep_journal();
             outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
-            let new = clusterer.take_new();
             let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
-            let written = new.iter().map(|new| new.to_record(9, 0, &OnALine));
-            let records: Vec<_> = written.chain([ChangelogRecord::from_position(&position)]).collect();
+            let records = clusterer.take_changes().records(&position, &OnALine);
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {
                 clusterer = restored(&older, &ClusterRules::expiry_only(expiry.clone()), true).expect("whole").clusterer;

@@ -15,13 +15,9 @@ use leitong_base::proto;
 pub(super) const SUFFIX: &[u8] = b"/texts";
 
 impl ChangelogRecord {
-    /// Returns the records of consecutive texts. `founded` is the number of centroids founded so far.
-    pub fn from_texts(
-        new: &[NewText],
-        founded: u64,
-        log_generation: u32,
-        log_partition: u32,
-    ) -> impl Iterator<Item = Self> {
+    /// Returns the records of consecutive texts in the table with this position record.
+    pub(super) fn from_texts(new: &[NewText], position: &proto::Position) -> impl Iterator<Item = Self> {
+        let founded = position.founded.unwrap_or_default();
         new.chunks(SeenText::AT_ONCE).filter_map(move |some| {
             let (first, last) = (some.first()?, some.last()?);
             let message = proto::Centroid {
@@ -30,7 +26,7 @@ impl ChangelogRecord {
                 texts: Some(SeenText::to_message(first.sequence, some.iter().map(|new| new.text), founded)),
                 ..proto::Centroid::default()
             };
-            let id = ClusterId { log_generation, log_partition, log_offset: last.log_offset }.to_bytes();
+            let id = ClusterId::in_table(position, last.log_offset).to_bytes();
             Some(Self { key: [&id, SUFFIX].concat(), value: Some(message.encode_to_vec()) })
         })
     }

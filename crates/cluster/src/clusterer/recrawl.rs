@@ -92,11 +92,6 @@ impl Clusterer {
         std::mem::take(&mut self.recrawls)
     }
 
-    /// Returns the changes of crawls since the last call.
-    pub fn take_crawl_changes(&mut self) -> Vec<CrawlChange> {
-        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.crawls)).unwrap_or_default()
-    }
-
     /// Returns the number of crawls so far, and how many of the first ones were evicted. `None` if recrawls
     /// are not recognised.
     #[must_use]
@@ -219,7 +214,7 @@ impl Clusterer {
         let new = NewCanonical { number: cluster, log_offset: founded_at, canonical: canonical.clone() };
         self.restore_canonical(cluster, canonical);
         if let Some(journal) = &mut self.journal {
-            journal.canonical.push(new);
+            journal.canonicals.push(new);
         }
         Ok(Some(Left { cluster_id, what }))
     }

@@ -84,11 +84,6 @@ impl Clusterer {
         }
     }
 
-    /// Returns the texts that were inserted since the last call, in order.
-    pub fn take_new_texts(&mut self) -> Vec<NewText> {
-        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.texts)).unwrap_or_default()
-    }
-
     /// Returns the bounds of the texts, for a saved table.
     ///
     /// # Errors

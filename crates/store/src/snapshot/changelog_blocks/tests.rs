@@ -265,13 +265,8 @@ fn decide(clusterer: &mut Clusterer, texts: &[u16], log_offset: u64) -> Result<V
 
 /// Returns the records to be committed: new centroids and texts, and the position.
 fn written(clusterer: &mut Clusterer) -> Result<Vec<ChangelogRecord>, TableFault> {
-    let new = clusterer.take_new();
     let position = IDENTITY.position(clusterer, 0, Some(TABLE_ID), &Watermarks::default())?;
-    let detector = detector();
-    let centroids = new.iter().map(|new| new.to_record(9, 0, &*detector));
-    let texts = clusterer.take_new_texts();
-    let texts = ChangelogRecord::from_texts(&texts, clusterer.founded(), 9, 0);
-    Ok(centroids.chain(texts).chain([ChangelogRecord::from_position(&position)]).collect())
+    Ok(clusterer.take_changes().records(&position, &*detector()))
 }
 
 fn commit(written: Vec<ChangelogRecord>, kept: &mut Kept, next: &mut u64) {
