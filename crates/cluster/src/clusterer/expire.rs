@@ -14,14 +14,18 @@ use leitong_base::record::Timestamp;
 const AGED_FREED_PER_RECORD: u64 = 16;
 
 impl Clusterer {
-    /// Advances the log time, which is the running maximum. Centroids from before the first record with a
-    /// time count as founded then. So founding times never decrease from a centroid to a younger one.
+    /// Advances the log time, as a record with this time requires.
     pub(super) fn advance(&mut self, log_time: Option<Timestamp>) {
-        if self.position.log_time.is_none() && log_time.is_some() {
-            self.first_time = log_time;
-        }
-        self.position.log_time = self.position.log_time.max(log_time);
+        (self.position.log_time, self.first_time) = self.times_after(log_time);
         self.raise_bounds();
+    }
+
+    /// Returns log time and first time after a record with this time. Log time is the running maximum. Centroids
+    /// from before the first record with a time count as founded then. So founding times never decrease from a
+    /// centroid to a younger one.
+    pub(super) fn times_after(&self, log_time: Option<Timestamp>) -> (Option<Timestamp>, Option<Timestamp>) {
+        let former = self.position.log_time;
+        (former.max(log_time), if former.is_none() { log_time.or(self.first_time) } else { self.first_time })
     }
 
     /// Raises the bounds to match the number of founded centroids and the log time. They never decrease.

@@ -99,11 +99,7 @@ impl Clusterer {
 
     /// Returns the number of the oldest centroid that will not have expired when `record` is decided.
     fn first_unexpired_with(&self, record: &FingerprintRecord) -> Result<u64, TableFault> {
-        let first_time = match self.position.log_time {
-            None if record.log_time.is_some() => record.log_time,
-            _ => self.first_time,
-        };
-        let log_time = self.position.log_time.max(record.log_time);
+        let (log_time, first_time) = self.times_after(record.log_time);
         let bounds = self.bounds.raised(&self.expiry, self.founded(), log_time);
         Ok(self.first_unexpired_at(bounds, first_time)?.0)
     }
