@@ -6,8 +6,9 @@
 //! Cheap checks come first, and nothing more is read of a request that is refused.
 
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -25,11 +26,10 @@ use super::answer::{self, Answer};
 use super::body::{self, Limits, Memory, Reserved};
 use super::client::Clients;
 use super::committer::Submission;
-use super::core::{self, Core, LookedUpOrBatch, Prepared};
+use super::core::{self, Batch, Core, LookedUpOrBatch, Prepared, Tools};
 use super::pool::{Pool, Urgency};
 use super::problem::{Problem, ProblemKind};
 use super::token::Token;
-use crate::config::ApiConfig;
 use crate::http::Client;
 use crate::http::same_site::SameSite;
 use crate::telemetry::metrics;
@@ -58,32 +58,6 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// Applies the limits in `config`. `queue_bytes` limits the memory for requests in flight. `is_loopback`
-    /// is true if only this machine can reach the port.
-    pub(super) fn new(
-        config: &ApiConfig,
-        queue_bytes: usize,
-        core: Arc<Core>,
-        pool: Pool,
-        submissions: Option<mpsc::Sender<Submission>>,
-        token: Option<Token>,
-        is_loopback: bool,
-    ) -> Self {
-        let timeout = Duration::from_millis(config.body_timeout_ms);
-        Self {
-            core,
-            pool,
-            submissions,
-            clients: Clients::new(config.requests_per_second),
-            site: SameSite::for_api(is_loopback, &config.hosts),
-            token,
-            metrics: None,
-            memory: Memory::new(queue_bytes),
-            places: Semaphore::new(config.requests_max),
-            limits: Limits { bytes_max: config.body_bytes_max, timeout },
-        }
-    }
-
     /// Answers a request of `client`.
     pub(super) async fn answer(&self, request: Request<Incoming>, client: Client) -> Response<Full<Bytes>> {
         let mut reserved = self.memory.reserved();
@@ -92,12 +66,14 @@ impl Edge {
             return response(answer, reserved);
         }
         let began = Instant::now();
+        let route = Route::new(&parts.method, parts.uri.path());
+        let operation = route.operation();
         let answer = match self.admitted(&parts, client.ip) {
-            Ok(()) => self.routed(&parts, incoming, &mut reserved, &client).await,
+            Ok(()) => self.routed(route, &parts, incoming, &mut reserved, &client).await,
             Err(problem) => Err(problem),
         };
         let answer = answer.unwrap_or_else(Answer::from);
-        metrics::api_request(operation(&parts.method, parts.uri.path()), answer.status, began.elapsed());
+        metrics::api_request(operation, answer.status, began.elapsed());
         response(answer, reserved)
     }
 
@@ -149,53 +125,43 @@ impl Edge {
 
     async fn routed(
         &self,
+        route: Route,
         parts: &Parts,
         incoming: Incoming,
         reserved: &mut Reserved,
         client: &Client,
     ) -> Result<Answer, Problem> {
-        let query = parts.uri.query().unwrap_or_default().to_owned();
-        let path = parts.uri.path();
-        let id_after = |prefix: &str| {
-            let rest = path.strip_prefix(prefix)?;
-            Some(percent_decode_str(rest).decode_utf8_lossy().into_owned()).filter(|id| !id.is_empty())
-        };
+        let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
         let (is_get, is_post) = (parts.method == Method::GET, parts.method == Method::POST);
-        if path == "/v1/lookup" && is_post {
-            let request = self.received(parts, incoming, reserved).await?;
-            let (_place, _at_work) = (self.place()?, client.at_work());
-            return self.look_up(request, reserved).await;
-        }
-        if path == "/v1/pages" && is_get {
-            return self.core.page_of_url(&query);
-        }
-        if path == "/v1/pages" && is_post {
-            self.core.stores()?;
-            let request = self.received(parts, incoming, reserved).await?;
-            let (_place, _at_work) = (self.place()?, client.at_work());
-            return self.store(request, reserved).await;
-        }
-        if path == "/v1/lookup" || path == "/v1/pages" {
-            let allow = match (path, self.core.stores()) {
-                ("/v1/lookup", _) => "POST",
-                (_, Ok(())) => "GET, POST",
-                (_, Err(_)) => "GET",
-            };
-            return Ok(Core::not_allowed(path, allow));
-        }
-        let _at_work = client.at_work();
-        match (id_after("/v1/pages/"), id_after("/v1/clusters/")) {
-            (Some(id), _) if is_get => self.core.stored_page(&id, &query),
-            (_, Some(id)) if is_get => {
-                let _place = self.place()?;
+        // While its body arrives, a request is not at work.
+        let _at_work = (!is_post).then(|| client.at_work());
+        match route {
+            Route::LookUp if is_post => {
+                let request = self.received(parts, incoming, reserved).await?;
+                let (_place, _at_work) = (self.place()?, client.at_work());
+                self.look_up(request, reserved).await
+            }
+            Route::Store if is_post => {
+                self.core.stores()?;
+                let request = self.received(parts, incoming, reserved).await?;
+                let (_place, _at_work) = (self.place()?, client.at_work());
+                self.store(request, reserved).await
+            }
+            Route::PageOfUrl => self.core.page_of_url(query),
+            Route::Page(id) | Route::Cluster(id) if id.is_empty() => Err(self.core.nowhere(path)),
+            Route::Page(id) if is_get => self.core.stored_page(&id, query),
+            Route::Cluster(id) if is_get => {
+                let (_place, query) = (self.place()?, query.to_owned());
                 let cluster = move |core: &Core, tools: &mut _| core.cluster(&id, &query, tools);
                 let answer = self.pool.run(Urgency::LookUp, cluster).await??;
                 // The answer may list thousands of members.
                 self.memory.reserve(reserved, answer.body.len()).await?;
                 Ok(answer)
             }
-            (None, None) => Err(self.core.nowhere(path)),
-            _ => Ok(Core::not_allowed(path, "GET")),
+            Route::LookUp => Ok(Core::not_allowed(path, "POST")),
+            Route::Store if self.core.stores().is_ok() => Ok(Core::not_allowed(path, "GET, POST")),
+            Route::Store | Route::Page(_) | Route::Cluster(_) => Ok(Core::not_allowed(path, "GET")),
+            Route::Nowhere => Err(self.core.nowhere(path)),
         }
     }
 
@@ -250,16 +216,7 @@ impl Edge {
         };
         let mut bytes = body_bytes + batch.len() * VERDICT_BYTES;
         self.memory.reserve(reserved, bytes).await?;
-        let queue = |start| {
-            let some = start..batch.len().min(start + PREPARED_AT_ONCE);
-            let batch = Arc::clone(&batch);
-            self.pool.run(Urgency::Batch, move |core, tools| core.look_some_up(&batch, some, tools))
-        };
-        let parts: Vec<_> = (0..batch.len()).step_by(PREPARED_AT_ONCE).map(queue).collect();
-        let mut results = Vec::with_capacity(batch.len());
-        for part in parts {
-            results.extend(part.await?);
-        }
+        let results = self.in_parts(&batch, Core::look_some_up).await?;
         // Memory for the results, and for the answer that is built from them.
         bytes = body_bytes + 2 * results.iter().map(Vec::len).sum::<usize>();
         self.memory.reserve(reserved, bytes).await?;
@@ -272,27 +229,38 @@ impl Edge {
         let batch = self.pool.run(Urgency::Batch, move |core, _| core.batch(request)).await??;
         let batch = Arc::new(batch);
         self.memory.reserve(reserved, body_bytes + batch.len() * VERDICT_BYTES).await?;
-        let queue = |start| {
-            let some = start..batch.len().min(start + PREPARED_AT_ONCE);
-            let batch = Arc::clone(&batch);
-            self.pool.run(Urgency::Batch, move |core, tools| core.prepare(&batch, some, tools))
-        };
-        // All parts are queued before the first one is awaited.
-        let parts: Vec<_> = (0..batch.len()).step_by(PREPARED_AT_ONCE).map(queue).collect();
         let (mut pages, mut outcomes) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
-        for part in parts {
-            for prepared in part.await? {
-                match prepared {
-                    Prepared::Page(page) => {
-                        pages.push(*page);
-                        outcomes.push(None);
-                    }
-                    Prepared::Problem(problem) => outcomes.push(Some(problem)),
+        for prepared in self.in_parts(&batch, Core::prepare).await? {
+            match prepared {
+                Prepared::Page(page) => {
+                    pages.push(*page);
+                    outcomes.push(None);
                 }
+                Prepared::Problem(problem) => outcomes.push(Some(problem)),
             }
         }
         let verdicts = if pages.is_empty() { Vec::new() } else { self.submitted(pages).await? };
         Ok(Core::stored(&batch, outcomes, verdicts))
+    }
+
+    /// Does `work` on all records of a batch, on all cores. Returns the results in order.
+    async fn in_parts<T: Send + 'static>(
+        &self,
+        batch: &Arc<Batch>,
+        work: fn(&Core, &Batch, Range<usize>, &mut Tools) -> Vec<T>,
+    ) -> Result<Vec<T>, Problem> {
+        let queue = |start| {
+            let some = start..batch.len().min(start + PREPARED_AT_ONCE);
+            let batch = Arc::clone(batch);
+            self.pool.run(Urgency::Batch, move |core, tools| work(core, &batch, some, tools))
+        };
+        // All parts are queued before the first one is awaited.
+        let parts: Vec<_> = (0..batch.len()).step_by(PREPARED_AT_ONCE).map(queue).collect();
+        let mut results = Vec::with_capacity(batch.len());
+        for part in parts {
+            results.extend(part.await?);
+        }
+        Ok(results)
     }
 
     async fn submitted(
@@ -311,15 +279,41 @@ impl Edge {
     }
 }
 
-/// Returns the operation for the metrics. It has few values, whatever clients send.
-fn operation(method: &Method, path: &str) -> &'static str {
-    match path {
-        "/v1/lookup" => "lookup",
-        "/v1/pages" if *method == Method::GET => "page",
-        "/v1/pages" => "store",
-        path if path.starts_with("/v1/pages/") => "page",
-        path if path.starts_with("/v1/clusters/") => "cluster",
-        _ => "other",
+/// What a request asks for, apart from its method if the path has only one operation.
+enum Route {
+    LookUp,
+    Store,
+    PageOfUrl,
+    /// The last verdict on the page with this id.
+    Page(String),
+    /// The cluster with this id.
+    Cluster(String),
+    Nowhere,
+}
+
+impl Route {
+    fn new(method: &Method, path: &str) -> Self {
+        let path = path.strip_prefix("/v1/").unwrap_or_default();
+        let (kind, id) = path.split_once('/').map_or((path, None), |(kind, id)| (kind, Some(id)));
+        match (kind, id.map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned())) {
+            ("lookup", None) => Self::LookUp,
+            ("pages", None) if *method == Method::GET => Self::PageOfUrl,
+            ("pages", None) => Self::Store,
+            ("pages", Some(id)) => Self::Page(id),
+            ("clusters", Some(id)) => Self::Cluster(id),
+            _ => Self::Nowhere,
+        }
+    }
+
+    /// Returns the operation for the metrics. It has few values, whatever clients send.
+    fn operation(&self) -> &'static str {
+        match self {
+            Self::LookUp => "lookup",
+            Self::Store => "store",
+            Self::PageOfUrl | Self::Page(_) => "page",
+            Self::Cluster(_) => "cluster",
+            Self::Nowhere => "other",
+        }
     }
 }
 

@@ -13,14 +13,17 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
+use super::body::{self, Memory};
+use super::client::Clients;
 use super::committer::{Committer, QUEUE};
 use super::core::Core;
 use super::http::Edge;
 use super::pool::Pool;
 use super::token::Token;
 use crate::config::Config;
+use crate::http::same_site::SameSite;
 use crate::http::{Limits, Port};
 
 /// An API port that is bound but not served yet.
@@ -47,8 +50,8 @@ impl ApiPort {
         self.0.address()
     }
 
-    /// Serves the port until `stop` is true, with probes and metrics if `metrics` is given. Then the
-    /// `committer`, if there is one, saves the table.
+    /// Serves the port until `stop` is true. With `storing`, pages are stored, probes and scrapers are answered
+    /// with these metrics, and in the end the committer saves the table.
     ///
     /// # Errors
     /// Fails if threads cannot be started, if the committer has failed, or if it cannot save the table.
@@ -56,13 +59,13 @@ impl ApiPort {
         self,
         config: &Config,
         core: Core,
-        committer: Option<Committer>,
+        storing: Option<(Committer, PrometheusHandle)>,
         token: Option<Token>,
-        metrics: Option<PrometheusHandle>,
         stop: watch::Receiver<bool>,
     ) -> anyhow::Result<()> {
         let core = Arc::new(core);
         let pool = Pool::start(&core, config.pipeline.threads).context("cannot start threads")?;
+        let (committer, metrics) = storing.unzip();
         let (mut submissions, mut committing) = (None, None);
         if let Some(committer) = committer {
             let (sender, submitted) = mpsc::channel(QUEUE);
@@ -73,11 +76,19 @@ impl ApiPort {
         }
         // Only the committer holds the receiving end, so the channel is closed if it has failed.
         let failed = submissions.clone();
-        let queue_bytes = config.pipeline.queue_bytes;
-        let is_loopback = self.0.address().ip().is_loopback();
-        let mut edge = Edge::new(&config.api, queue_bytes, core, pool, submissions, token, is_loopback);
-        edge.metrics = metrics;
-        let edge = Arc::new(edge);
+        let body_timeout = Duration::from_millis(config.api.body_timeout_ms);
+        let edge = Arc::new(Edge {
+            core,
+            pool,
+            submissions,
+            clients: Clients::new(config.api.requests_per_second),
+            site: SameSite::for_api(self.0.address().ip().is_loopback(), &config.api.hosts),
+            token,
+            metrics,
+            memory: Memory::new(config.pipeline.queue_bytes),
+            places: Semaphore::new(config.api.requests_max),
+            limits: body::Limits { bytes_max: config.api.body_bytes_max, timeout: body_timeout },
+        });
         let storing_fails = async {
             match &failed {
                 Some(submissions) => submissions.closed().await,
@@ -87,7 +98,7 @@ impl ApiPort {
         let limits = Limits {
             connections_max: config.api.connections_max,
             head_timeout: Duration::from_millis(config.api.head_timeout_ms),
-            write_timeout: Duration::from_millis(config.api.body_timeout_ms),
+            write_timeout: body_timeout,
             keep_alive: true,
         };
         let answering = Arc::clone(&edge);

@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 upkeep.run_upkeep();
             }
         });
-        port.serve(&config, core, Some(committer), token, Some(metrics), stopped).await
+        port.serve(&config, core, Some((committer, metrics)), token, stopped).await
     })?;
     Ok(ExitCode::SUCCESS)
 }

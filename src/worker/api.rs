@@ -61,8 +61,7 @@ impl LookUpApi {
             );
         }
         let (stop, stopped) = watch::channel(false);
-        let served =
-            runtime.spawn(async move { port.serve(&config, core, None, token, None, stopped).await });
+        let served = runtime.spawn(async move { port.serve(&config, core, None, token, stopped).await });
         let (of_worker, raised) = (role.stop.clone(), stop.clone());
         runtime.spawn(async move {
             while !of_worker.is_requested() {
