@@ -8,7 +8,6 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::Message;
@@ -18,7 +17,7 @@ use crate::config::kafka::KafkaConfig;
 use crate::kafka::client::{self, CALL_TIMEOUT};
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers::AsBorrowed;
-use crate::kafka::ports::{Reader, Step};
+use crate::kafka::ports::{ReadMode, Reader, Step};
 use crate::telemetry::metrics;
 use leitong_cluster::log::LogPlace;
 
@@ -30,42 +29,25 @@ pub(crate) struct PartitionReader {
 }
 
 impl PartitionReader {
-    /// Creates a reader that reads `partition` of `topic` to its end. [`Reader::begin`] tells it where to
-    /// begin.
+    /// Creates a reader of `partition` of `topic`. [`Reader::begin`] tells it where to begin. If it reads only
+    /// committed records, its lag and queue are exported as metrics.
     ///
     /// # Errors
     /// Fails if the client cannot be created.
-    pub(crate) fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
-        Self::watched(config, &client::partition_reader(config), topic, partition)
-    }
-
-    /// Creates a reader that continues to wait for new records.
-    ///
-    /// # Errors
-    /// Fails if the client cannot be created.
-    pub(crate) fn following(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
-        Self::watched(config, &client::partition_follower(config), topic, partition)
-    }
-
-    /// Creates a reader whose lag and queue are exported as metrics.
-    fn watched(
+    pub(crate) fn new(
         config: &KafkaConfig,
-        settings: &ClientConfig,
         topic: &str,
         partition: u32,
+        mode: ReadMode,
     ) -> anyhow::Result<Self> {
         let queue = if topic == config.topics.fingerprints { "log-fetch" } else { "changelog-fetch" };
-        let events = ClientEvents::new("reader").lag_of(topic).queue(queue, partition.to_string());
-        let consumer = client::create(settings, events)?;
-        Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
-    }
-
-    /// Creates a reader that also sees uncommitted records.
-    ///
-    /// # Errors
-    /// Fails if the client cannot be created.
-    pub(crate) fn uncommitted(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
-        let consumer = client::create(&client::uncommitted_reader(config), ClientEvents::new("reader"))?;
+        let watched = || ClientEvents::new("reader").lag_of(topic).queue(queue, partition.to_string());
+        let (settings, events) = match mode {
+            ReadMode::ToEnd => (client::partition_reader(config), watched()),
+            ReadMode::Following => (client::partition_follower(config), watched()),
+            ReadMode::Uncommitted => (client::uncommitted_reader(config), ClientEvents::new("reader")),
+        };
+        let consumer = client::create(&settings, events)?;
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
     }
 }

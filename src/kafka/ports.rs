@@ -25,7 +25,18 @@ pub(crate) enum Step<M> {
     Nothing,
 }
 
-/// One partition of a topic, read in order by a `read_committed` consumer.
+/// What a reader reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadMode {
+    /// The committed records up to the end.
+    ToEnd,
+    /// The committed records, and then new ones.
+    Following,
+    /// All records up to the end, uncommitted ones too.
+    Uncommitted,
+}
+
+/// One partition of a topic, read in order.
 pub(crate) trait Reader {
     /// Continues at `offset`.
     ///

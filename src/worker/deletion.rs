@@ -19,7 +19,7 @@ use super::ports::World;
 use super::restore::place;
 use super::role::ClusterRole;
 use super::stop::Stop;
-use crate::kafka::ports::Reader;
+use crate::kafka::ports::{ReadMode, Reader};
 use crate::telemetry::metrics;
 
 /// Maximum ratio of unexpired to expired centroids at which expired ones are deleted.
@@ -91,7 +91,7 @@ fn delete<W: World>(
     // If the topic was replaced by another one of its name, the wrong records would be deleted.
     role.world.ask_topic_ids()?;
     role.world.verify_table()?;
-    let changelog = role.world.reader(topic, partition)?;
+    let changelog = role.world.reader(topic, partition, ReadMode::ToEnd)?;
     let bounds = changelog.bounds()?;
     let stopped = || stop.is_requested();
     let before = match committed.oldest_log_offset {

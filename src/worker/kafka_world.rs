@@ -15,6 +15,7 @@ use crate::kafka::client::ClientError;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::open_ranges::{OpenRange, OutputEnds};
 use crate::kafka::partition_reader::PartitionReader;
+use crate::kafka::ports::ReadMode;
 use crate::kafka::topics::Topics;
 use crate::kafka::transactions::KafkaTransactions;
 use leitong_base::hashed::Seed;
@@ -52,16 +53,8 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
     type Client = KafkaTransactions;
     type Group = ConsumerGroupMetadata;
 
-    fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<PartitionReader> {
-        PartitionReader::new(&self.config.kafka, topic, partition)
-    }
-
-    fn follower(&self, topic: &str, partition: u32) -> anyhow::Result<PartitionReader> {
-        PartitionReader::following(&self.config.kafka, topic, partition)
-    }
-
-    fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<PartitionReader> {
-        PartitionReader::uncommitted(&self.config.kafka, topic, partition)
+    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> anyhow::Result<PartitionReader> {
+        PartitionReader::new(&self.config.kafka, topic, partition, mode)
     }
 
     fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>> {

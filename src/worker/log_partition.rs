@@ -450,7 +450,7 @@ mod tests {
                     let page = FingerprintRecord { corpus: "default".into(), fingerprint_hash: 1, ..page };
                     stage.view().preview(page, preview, now, &mut leitong_cluster::Scratch::default())
                 };
-                let looked_up = state.reader().read(look).expect("its owner is here");
+                let looked_up = look(&state.reader().read().expect("its owner is here"));
                 all.push(looked_up.map(|answer| format!("{answer:?}")));
             }
             all

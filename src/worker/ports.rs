@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use super::stop::Stop;
 use crate::kafka::client::ClientError;
 use crate::kafka::open_ranges::OpenRange;
-use crate::kafka::ports::{Reader, TransactionClient};
+use crate::kafka::ports::{ReadMode, Reader, TransactionClient};
 use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
 use leitong_store::blocks::{Files, StoreOptions};
@@ -39,24 +39,12 @@ pub(crate) trait World: Send + Sync + 'static {
     /// A generation of the consumer group.
     type Group;
 
-    /// Creates a reader of `partition` of `topic` up to its end. The reader does not join a group, so nothing
-    /// keeps several instances from reading the same partition.
+    /// Creates a reader of `partition` of `topic`. The reader does not join a group, so nothing keeps several
+    /// instances from reading the same partition.
     ///
     /// # Errors
     /// The client cannot be created.
-    fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
-
-    /// Creates a reader that also follows new records.
-    ///
-    /// # Errors
-    /// The client cannot be created.
-    fn follower(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
-
-    /// Creates a reader that also returns uncommitted records.
-    ///
-    /// # Errors
-    /// The client cannot be created.
-    fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
+    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> anyhow::Result<Self::Reader>;
 
     /// Returns topic and partition of everything that the owner of `log_partition` writes to.
     ///

@@ -71,9 +71,9 @@ impl Drop for SharedStage {
 }
 
 impl StageReader {
-    /// Calls `look` with the stage, and returns its result. Returns `None` if the owner has released it.
-    pub(crate) fn read<T>(&self, look: impl FnOnce(&ClusterStage) -> T) -> Option<T> {
-        self.0.read().as_deref().map(look)
+    /// Returns read access to the stage; `None` if the owner has released it.
+    pub(crate) fn read(&self) -> Option<MappedRwLockReadGuard<'_, ClusterStage>> {
+        RwLockReadGuard::try_map(self.0.read(), |stage| stage.as_deref()).ok()
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
                 scope.spawn(move || {
                     start.wait();
                     while !ended.load(Ordering::SeqCst) {
-                        let seen = reader.read(offset).expect("its owner is at work");
+                        let seen = offset(&reader.read().expect("its owner is at work"));
                         assert_eq!(seen % 2, 0, "a write that is half done");
                         reads.fetch_add(1, Ordering::SeqCst);
                     }
@@ -146,16 +146,16 @@ mod tests {
     fn there_is_no_table_once_its_owner_has_left_or_failed() {
         let shared_stage = shared();
         let reader = shared_stage.reader();
-        assert_eq!(reader.read(offset), Some(0));
+        assert_eq!(reader.read().map(|stage| offset(&stage)), Some(0));
         assert_eq!(offset(&shared_stage.take()), 0);
-        assert_eq!(reader.read(offset), None);
+        assert!(reader.read().is_none());
 
         let failing = shared();
         let reader = failing.reader();
         let failed = catch_unwind(AssertUnwindSafe(|| failing.write(|_| panic!("while it writes"))));
         assert!(failed.is_err());
-        assert_eq!(reader.read(offset), None);
+        assert!(reader.read().is_none());
         drop(failing);
-        assert_eq!(reader.read(offset), None);
+        assert!(reader.read().is_none());
     }
 }

@@ -17,7 +17,7 @@ use super::ports::World;
 use super::restore::beginning;
 use super::role::ClusterRole;
 use super::stop::Stop;
-use crate::kafka::ports::{Reader, Record};
+use crate::kafka::ports::{ReadMode, Reader, Record};
 use crate::telemetry::metrics;
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
@@ -57,7 +57,7 @@ fn write<W: World>(
     };
     let began = role.world.now();
     let topic = &role.config.kafka.topics.centroids;
-    let reader = role.world.reader(topic, partition)?;
+    let reader = role.world.reader(topic, partition, ReadMode::ToEnd)?;
     let as_of = role.world.timestamp();
     let last = role.snapshot(partition, &reader)?;
     let bounds = reader.bounds()?;

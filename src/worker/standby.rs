@@ -19,7 +19,7 @@ use super::registry::{AtEnd, KeptRecord};
 use super::replica::late_start;
 use super::role::ClusterRole;
 use super::stop::Stop;
-use crate::kafka::ports::{Reader, Record, Step};
+use crate::kafka::ports::{ReadMode, Reader, Record, Step};
 use crate::telemetry::metrics;
 use leitong_cluster::changelog::{POSITION_KEY, RestoreError};
 
@@ -92,7 +92,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
 /// Follows the changelog until the partition has an owner here, or `stop` is raised.
 fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<(), Ended> {
     let (world, tables) = (&role.world, &role.tables);
-    let changelog = world.follower(&role.config.kafka.topics.centroids, partition)?;
+    let changelog = world.reader(&role.config.kafka.topics.centroids, partition, ReadMode::Following)?;
     let enough = || stop.is_requested() || tables.is_owned(partition);
     let table = match tables.take(partition) {
         Some(table) => table,

@@ -40,8 +40,8 @@ impl<W: World> WorkerTables<W> {
     /// Returns the first match of `find` among the verdicts that owners in this worker committed last.
     fn find_kept(&self, find: impl Fn(&Recent) -> Option<Box<[u8]>>) -> Option<Box<[u8]>> {
         let tables = &self.role.tables;
-        let owned = tables.owned_partitions().into_iter().filter_map(|partition| tables.owned(partition));
-        owned.into_iter().find_map(|owned| find(&owned.recent.read()))
+        let mut owned = tables.owned_partitions().into_iter().filter_map(|partition| tables.owned(partition));
+        owned.find_map(|owned| find(&owned.recent.read()))
     }
 
     fn unknown(&self, what: &str) -> Problem {
@@ -67,19 +67,18 @@ impl<W: World> WorkerTables<W> {
     ) -> Result<LookedUp, Problem> {
         // The log time is that of a message written now.
         record.log_time = Some(now);
-        let looked_up = self.read(partition, |view, held_as| {
+        self.read(partition, |view, held_as| {
             let position = view.clusterer.position();
             record.source = place(position.next_log_offset);
             let (mut verdict, nearest) = view.preview(record, preview, now, scratch)?;
+            metrics::look_up(held_as.as_str());
             if position.log_generation == 0 {
                 // The log has no name before its first record, so clusters have no ids yet.
                 verdict.cluster_id = None;
             }
             let as_of = AsOf { log_partition: partition, ..AsOf::new(position, Some(held_as)) };
             Ok(LookedUp { verdict, nearest, as_of })
-        })?;
-        metrics::look_up(looked_up.as_of.held_as.map_or("owner", HeldAs::as_str));
-        Ok(looked_up)
+        })
     }
 
     /// Calls `look` with the table of a partition, and returns its result.
@@ -90,27 +89,19 @@ impl<W: World> WorkerTables<W> {
     ) -> Result<T, Problem> {
         // If the log or the changelog was recreated, the table belongs to a topic that no longer exists.
         self.role.world.verify_table().map_err(|replaced| not_ready(partition, &replaced.to_string()))?;
-        let mut look = Some(look);
-        let mut whole = |view: TableView<'_>, held_as| {
-            let found = look.take()?(view, held_as);
-            Some(found.map_err(|fault| not_ready(partition, &fault.to_string())))
-        };
-        let owned = self.role.tables.owned(partition);
-        if let Some(owned) = owned
-            && let Some(Some(found)) = owned.table.read(|stage| whole(stage.view(), HeldAs::Owner))
+        let unreadable = |fault: TableFault| not_ready(partition, &fault.to_string());
+        if let Some(owned) = self.role.tables.owned(partition)
+            && let Some(stage) = owned.table.read()
         {
-            return found;
+            return look(stage.view(), HeldAs::Owner).map_err(unreadable);
         }
         let followed = self.role.tables.read_followed(partition, |restoration| {
-            self.verify_settings(partition, restoration).map(|()| {
-                let (clusterer, detector) = (restoration.clusterer(), &*self.role.detector);
-                whole(TableView { clusterer, detector, cluster_hash: self.cluster_hash }, HeldAs::Standby)
-            })
+            self.verify_settings(partition, restoration)?;
+            let (clusterer, detector) = (restoration.clusterer(), &*self.role.detector);
+            let view = TableView { clusterer, detector, cluster_hash: self.cluster_hash };
+            look(view, HeldAs::Standby).map_err(unreadable)
         });
-        match followed.transpose()?.flatten() {
-            Some(found) => found,
-            None => Err(self.absent(partition)),
-        }
+        followed.unwrap_or_else(|| Err(self.absent(partition)))
     }
 
     /// Checks that the owner, whose decisions the standby follows, has the same settings as this worker.

@@ -123,7 +123,7 @@ impl Answer {
             }
             timeless_fields(&verdict)
         };
-        let expected = state.reader().read(preview).expect("its owner is here");
+        let expected = preview(&state.reader().read().expect("its owner is here"));
         match expected == self.verdict {
             true => Ok(()),
             false => Err(format!(

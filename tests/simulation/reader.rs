@@ -12,7 +12,7 @@ use super::world::SimWorld;
 use super::{MS, Mistake, Time};
 use crate::kafka::headers::AsBorrowed;
 use crate::kafka::open_ranges::OpenRange;
-use crate::kafka::ports::{Reader, Step};
+use crate::kafka::ports::{ReadMode, Reader, Step};
 use crate::verdict_message::log_origin::LOG_ORIGIN;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
@@ -83,8 +83,8 @@ pub(crate) struct SimReader {
 }
 
 impl SimReader {
-    pub(crate) fn new(world: &SimWorld, topic: &str, partition: u32) -> anyhow::Result<Self> {
-        Ok(Self {
+    pub(crate) fn new(world: &SimWorld, topic: &str, partition: u32, mode: ReadMode) -> Self {
+        Self {
             world: world.clone(),
             topic: topic_of(topic),
             name: format!("{topic}[{partition}]"),
@@ -92,12 +92,8 @@ impl SimReader {
             next: AtomicU64::new(0),
             reported_end: AtomicU64::new(NO_END),
             read: AtomicU64::new(0),
-            uncommitted: false,
-        })
-    }
-
-    pub(crate) fn uncommitted(world: &SimWorld, topic: &str, partition: u32) -> anyhow::Result<Self> {
-        Ok(Self { uncommitted: true, ..Self::new(world, topic, partition)? })
+            uncommitted: mode == ReadMode::Uncommitted,
+        }
     }
 
     fn reads_uncommitted(&self) -> bool {

@@ -13,7 +13,7 @@ use super::reader::{self, SimReader};
 use super::{MS, Mistake, Rng, Time};
 use crate::kafka::client::ClientError;
 use crate::kafka::open_ranges::OpenRange;
-use crate::kafka::ports::{Reader as _, Record, Step};
+use crate::kafka::ports::{ReadMode, Reader as _, Record, Step};
 use crate::worker::ports::{TableFolder, World};
 use crate::worker::stop::Stop;
 use leitong_base::record::Timestamp;
@@ -142,7 +142,7 @@ impl SimWorld {
 
     /// Returns the offset after the first centroid at or after `offset`.
     fn after_next_centroid(&self, log_partition: u32, offset: u64) -> anyhow::Result<u64> {
-        let reader = self.reader("leitong.centroids", log_partition)?;
+        let reader = self.reader("leitong.centroids", log_partition, ReadMode::ToEnd)?;
         reader.begin(offset)?;
         while let Step::Record(record) = reader.next(Duration::ZERO)? {
             let record: &dyn Record = &record;
@@ -159,16 +159,8 @@ impl World for SimWorld {
     type Client = SimClient;
     type Group = usize;
 
-    fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<SimReader> {
-        SimReader::new(self, topic, partition)
-    }
-
-    fn follower(&self, topic: &str, partition: u32) -> anyhow::Result<SimReader> {
-        self.reader(topic, partition)
-    }
-
-    fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<SimReader> {
-        SimReader::uncommitted(self, topic, partition)
+    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> anyhow::Result<SimReader> {
+        Ok(SimReader::new(self, topic, partition, mode))
     }
 
     fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>> {

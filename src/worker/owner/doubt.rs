@@ -23,7 +23,7 @@ use super::outputs::Outputs;
 use super::owned::OwnedPartition;
 use super::transaction::outgoing;
 use super::trouble::Trouble;
-use crate::kafka::ports::{Delivered, Reader, Record};
+use crate::kafka::ports::{Delivered, ReadMode, Reader, Record};
 use crate::worker::ports::World;
 use leitong_cluster::changelog::POSITION_KEY;
 
@@ -135,7 +135,7 @@ fn visible_in<W: World>(
         return Ok((BTreeSet::new(), 0));
     };
     let world = owned.world();
-    let reader = world.reader(topic, partition)?;
+    let reader = world.reader(topic, partition, ReadMode::ToEnd)?;
     let began = world.now();
     // An open transaction of another producer may be before ours.
     let start = loop {

@@ -50,7 +50,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::kafka::ports::Reader;
+use crate::kafka::ports::{ReadMode, Reader};
 use crate::telemetry::metrics;
 use crate::worker::disk::DiskTable;
 use crate::worker::log_partition::LogPartition;
@@ -199,7 +199,11 @@ impl<W: World> OwnedPartition<W> {
 
     /// Serves the partition, from taking over to the stop. Returns the table if a standby can continue it.
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
-        let reader = self.world().follower(&self.config().kafka.topics.fingerprints, self.partition)?;
+        let reader = self.world().reader(
+            &self.config().kafka.topics.fingerprints,
+            self.partition,
+            ReadMode::Following,
+        )?;
         let producer = take_over(self, &reader)?;
         let mut table = match restore::restore(self, &reader, history.damaged + 1)? {
             Restore::Table(table) => table,

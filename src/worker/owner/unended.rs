@@ -30,7 +30,7 @@ use super::owned::OwnedPartition;
 use super::transaction::TransactionalProducer;
 use super::trouble::Trouble;
 use crate::kafka::open_ranges::OpenRange;
-use crate::kafka::ports::{Outgoing, Reader, Record, Step};
+use crate::kafka::ports::{Outgoing, ReadMode, Reader, Record, Step};
 use crate::telemetry::metrics;
 use crate::verdict_message::log_origin::LogOrigin;
 use crate::worker::ports::World;
@@ -167,7 +167,7 @@ fn find_out<W: World>(
                 producer.abort_again(std::iter::once(mark), None)?;
                 mark_offset = producer.delivered().last().copied().flatten().map(|mark| mark.offset);
             }
-            let reader = owned.world().reader(centroids, owned.partition)?;
+            let reader = owned.world().reader(centroids, owned.partition, ReadMode::ToEnd)?;
             let visible = position_up_to(owned, &reader, mark_offset)?;
             let visible = visible.map(|position| position.next_log_offset);
             match open {
@@ -257,7 +257,7 @@ fn origin_of_first<W: World>(
     owned: &OwnedPartition<W>,
     range: &OpenRange,
 ) -> Result<Option<LogOrigin>, Trouble> {
-    let reader = owned.world().uncommitted_reader(&range.topic, range.partition)?;
+    let reader = owned.world().reader(&range.topic, range.partition, ReadMode::Uncommitted)?;
     reader.begin(range.from)?;
     let began = owned.world().now();
     while owned.world().now().duration_since(began) < READ_TIMEOUT && !owned.stop.is_requested() {
@@ -276,7 +276,7 @@ fn origin_of_first<W: World>(
 
 /// Returns the value of the last position record in an open range of the changelog.
 fn last_position<W: World>(owned: &OwnedPartition<W>, range: &OpenRange) -> Result<Option<Vec<u8>>, Trouble> {
-    let reader = owned.world().uncommitted_reader(&range.topic, range.partition)?;
+    let reader = owned.world().reader(&range.topic, range.partition, ReadMode::Uncommitted)?;
     let mut last = None;
     let is_whole = reader.read_to_end::<anyhow::Error>(
         range.from,
@@ -303,7 +303,7 @@ fn any_visible<W: World>(owned: &OwnedPartition<W>, offset: u64) -> Result<bool,
         if topic == owned.config().kafka.topics.centroids {
             continue;
         }
-        let reader = world.reader(&topic, partition)?;
+        let reader = world.reader(&topic, partition, ReadMode::ToEnd)?;
         let (start, end) = reader.bounds()?;
         let mut found = false;
         if start < end {

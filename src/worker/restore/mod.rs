@@ -27,7 +27,7 @@ use super::owner::owned::OwnedPartition;
 use super::owner::trouble::Trouble;
 use super::ports::World;
 use super::replica::{TableReplica, late_start};
-use crate::kafka::ports::{Reader, Record};
+use crate::kafka::ports::{ReadMode, Reader, Record};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::telemetry::metrics;
 use crate::worker::log_partition::LogPartition;
@@ -124,7 +124,8 @@ pub(super) fn restore<W: World>(
 ) -> Result<Restore, Trouble> {
     owned.world().ask_topic_ids()?;
     owned.world().verify_table()?;
-    let changelog = owned.world().reader(&owned.config().kafka.topics.centroids, owned.partition)?;
+    let changelog =
+        owned.world().reader(&owned.config().kafka.topics.centroids, owned.partition, ReadMode::ToEnd)?;
     for source in Source::ALL {
         let began = owned.world().now();
         let start = match source {
