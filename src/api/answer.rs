@@ -8,8 +8,8 @@ use super::tables::{AsOf, KnownCluster};
 use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::{Number, Verdict};
 use leitong_cluster::{CanonicalPage, Centroid, ClusterId};
+use leitong_fingerprint::Detector;
 use leitong_fingerprint::relation::Relation;
-use leitong_fingerprint::{Detector, Shares, to_display};
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,30 +73,18 @@ pub(super) struct NearPage {
 }
 
 impl NearPage {
-    /// Describes `canonical`. The page with this fingerprint is near it, or only related to it if `related`
-    /// is true.
-    pub(super) fn new(
-        canonical: CanonicalPage,
-        related: bool,
-        fingerprint: &[u8],
-        detector: &dyn Detector,
-    ) -> Self {
-        let (relation, shares) = match canonical.exact {
-            true => (Some(Relation::Same), Some(Shares::ALL)),
-            false => (
-                detector.relation(fingerprint, &canonical.fingerprint, !related),
-                detector.shares(fingerprint, &canonical.fingerprint),
-            ),
-        };
+    /// Describes `canonical` to the page with this fingerprint.
+    pub(super) fn new(canonical: CanonicalPage, fingerprint: &[u8], detector: &dyn Detector) -> Self {
+        let (relation, share, canonical_share) = canonical.relation_of(fingerprint, detector);
         Self {
             cluster_id: canonical.cluster_id,
-            near: !related,
+            near: !canonical.related,
             exact: canonical.exact,
             distance: Number(detector.distance(canonical.distance)),
             similarity: Number(detector.similarity(fingerprint, &canonical.fingerprint)),
             relation,
-            share: shares.map(|shares| Number(to_display(shares.of_a))),
-            canonical_share: shares.map(|shares| Number(to_display(shares.of_b))),
+            share,
+            canonical_share,
             evidence: detector.evidence(fingerprint, &canonical.fingerprint),
             page_id: canonical.page_id,
             url: canonical.url,

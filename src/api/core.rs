@@ -167,7 +167,7 @@ impl Core {
         let LookedUp { verdict, nearest, as_of } =
             self.tables.look_up(record, options.preview, Timestamp::now(), &mut tools.scratch)?;
         let detector = &**self.stage.detector();
-        let near_page = |(canonical, related)| NearPage::new(canonical, related, &fingerprint, detector);
+        let near_page = |canonical| NearPage::new(canonical, &fingerprint, detector);
         let nearest = nearest.into_iter().map(near_page).collect();
         Ok(Answer::json(&LookUp { verdict, nearest, as_of }))
     }

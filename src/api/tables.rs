@@ -66,8 +66,8 @@ pub(crate) trait Tables: Send + Sync {
 pub(crate) struct LookedUp {
     /// The verdict that the page would get.
     pub verdict: Verdict,
-    /// The nearest canonical pages. The flag is true for a page that is only related.
-    pub nearest: Vec<(CanonicalPage, bool)>,
+    /// The nearest canonical pages.
+    pub nearest: Vec<CanonicalPage>,
     /// The position that the result is based on.
     pub as_of: AsOf,
 }

@@ -134,8 +134,7 @@ pub(crate) struct TableView<'a> {
 
 impl TableView<'_> {
     /// Returns the verdict that `record` would get as the next one of the log, and the nearest canonical
-    /// pages. The flag of a canonical page is true if it is only related. Changes nothing. See
-    /// [`Clusterer::preview`].
+    /// pages. Changes nothing. See [`Clusterer::preview`].
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read.
@@ -145,7 +144,7 @@ impl TableView<'_> {
         options: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
-    ) -> Result<(Verdict, Vec<(CanonicalPage, bool)>), TableFault> {
+    ) -> Result<(Verdict, Vec<CanonicalPage>), TableFault> {
         let Preview { mut decision, nearest } = self.clusterer.preview(&record, options, scratch)?;
         if let Decision::Founded(ClusterId { log_generation: generation @ 0, .. }, _) = &mut decision {
             *generation = generation_of_page(&record);

@@ -518,6 +518,7 @@ impl Clusterer {
             replaces: None,
             fingerprint: centroid.fingerprint,
             distance: near.distance,
+            related: near.related,
         }
     }
 

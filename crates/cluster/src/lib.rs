@@ -116,6 +116,8 @@ pub struct CanonicalPage {
     pub fingerprint: Box<[u8]>,
     /// Distance between the page and the centroid, in the detector's unit.
     pub distance: u32,
+    /// True if the page is only related to the centroid, not near it.
+    pub related: bool,
     /// True if the text digests of page and centroid are equal.
     pub exact: bool,
     /// True if the page's text digest equals that of a page in the cluster: the centroid, or a page that

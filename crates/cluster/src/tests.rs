@@ -264,10 +264,10 @@ proptest! {
             {
                 prop_assert_eq!(&again.decision, &decision);
             } else if let Decision::Joined(page) = &decision {
-                let (nearest, related) = preview.nearest[0].clone();
+                let nearest = preview.nearest[0].clone();
                 let canonical = page.replaces.clone().unwrap_or((page.page_id.clone(), page.url.clone()));
                 prop_assert_eq!((nearest.page_id, nearest.cluster_id), (canonical.0, page.cluster_id));
-                prop_assert_eq!((nearest.distance, related), (page.distance, false));
+                prop_assert_eq!((nearest.distance, nearest.related), (page.distance, false));
                 let id = page.cluster_id;
                 let centroid = decider.centroid(id, &mut scratch).expect("in memory").expect("it is there");
                 prop_assert_eq!(centroid.log_offset, id.log_offset);

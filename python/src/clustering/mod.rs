@@ -253,6 +253,7 @@ impl Clustering {
             replaces: None,
             distance: self.rules.detector().compare(own, &fingerprint).distance,
             fingerprint,
+            related: role == FOUNDER,
             exact,
             equal_text: role == KNOWN_TEXT,
         })

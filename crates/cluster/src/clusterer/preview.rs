@@ -26,10 +26,9 @@ pub struct PreviewOptions {
 pub struct Preview {
     /// The decision.
     pub decision: Decision,
-    /// The nearest centroids that are near or related; the flag is true if only related. Near ones come first.
-    /// Both are ordered by rank ([`Detector::rank`](leitong_fingerprint::Detector::rank)), and equal ranks by age,
+    /// The nearest centroids that are near or related. Near ones come first. Both are ordered by rank ([`Detector::rank`](leitong_fingerprint::Detector::rank)), and equal ranks by age,
     /// oldest first.
-    pub nearest: Vec<(CanonicalPage, bool)>,
+    pub nearest: Vec<CanonicalPage>,
 }
 
 impl Clusterer {
@@ -54,9 +53,7 @@ impl Clusterer {
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
         let found = self.table.find(&[Some(query)], &*self.detector, scratch)?;
         let (found, more) = found.for_query(0);
-        let page = |(centroid, near): (Centroid, NearCentroid)| {
-            (self.canonical_page(centroid, near, text.digest), near.related)
-        };
+        let page = |(centroid, near)| self.canonical_page(centroid, near, text.digest);
         let mut nearest = Vec::new();
         for near in found {
             if nearest.len() >= options.top {
@@ -81,7 +78,7 @@ impl Clusterer {
             }
             other => {
                 let part = unexpired.part(query, scratch)?;
-                let related = part.or(other.filter(|(_, near)| near.related)).map(|found| page(found).0);
+                let related = part.or(other.filter(|(_, near)| near.related)).map(page);
                 Decision::Founded(self.cluster_id(self.position.next_log_offset), related)
             }
         };

@@ -2,10 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::{Kind, Number, RecrawlNote, Relation, Verdict};
+use super::{Kind, Number, RecrawlNote, Relation, Verdict, shown};
 use crate::{CanonicalPage, ClusterId, Decision, Recrawl};
 use leitong_base::record::{FingerprintRecord, Outcome, Timestamp};
-use leitong_fingerprint::{Detector, Shares, to_display};
+use leitong_fingerprint::{Detector, Shares};
 use leitong_text::page::{Page, parse_passthrough};
 
 /// The context of a decision, which becomes part of each verdict.
@@ -28,11 +28,24 @@ fn raw_json(json: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(parse_passthrough(json).ok()?.json).ok()
 }
 
-/// Sets the fields that say how the two texts relate.
-fn relate(verdict: &mut Verdict, relation: Option<Relation>, shares: Option<Shares>) {
-    verdict.relation = relation;
-    verdict.share = shares.map(|shares| Number(to_display(shares.of_a)));
-    verdict.canonical_share = shares.map(|shares| Number(to_display(shares.of_b)));
+impl CanonicalPage {
+    /// Returns how the text with this fingerprint relates to the canonical page's text, the share of it that also
+    /// occurs there, and the share of the canonical page's text that also occurs in it.
+    pub fn relation_of(
+        &self,
+        fingerprint: &[u8],
+        detector: &dyn Detector,
+    ) -> (Option<Relation>, Option<Number>, Option<Number>) {
+        let (relation, shares) = match self.exact {
+            true => (Some(Relation::Same), Some(Shares::ALL)),
+            false => (
+                detector.relation(fingerprint, &self.fingerprint, !self.related),
+                detector.shares(fingerprint, &self.fingerprint),
+            ),
+        };
+        let (share, canonical_share) = shown(shares);
+        (relation, share, canonical_share)
+    }
 }
 
 /// Returns true if the canonical page is an earlier crawl of the same page: it has the same id or url.
@@ -126,9 +139,8 @@ impl Judge<'_> {
         verdict.canonical_url = Some(verdict.url.clone());
         verdict.same_url = true;
         if let (Some(fingerprint), Some(related)) = (fingerprint, related) {
-            let shares = self.detector.shares(fingerprint, &related.fingerprint);
-            let relation = self.detector.relation(fingerprint, &related.fingerprint, false);
-            relate(verdict, relation, shares);
+            (verdict.relation, verdict.share, verdict.canonical_share) =
+                related.relation_of(fingerprint, self.detector);
             verdict.related_page_id = Some(related.page_id);
             verdict.related_url = Some(related.url);
         }
@@ -139,24 +151,19 @@ impl Judge<'_> {
         verdict.kind = if centroid.exact { Kind::ExactDuplicate } else { Kind::NearDuplicate };
         verdict.cluster_id = Some(centroid.cluster_id);
         verdict.same_url = is_same_page(verdict, &centroid.page_id, &centroid.url);
+        verdict.distance = Some(Number(self.detector.distance(centroid.distance)));
+        if let Some(fingerprint) = fingerprint {
+            verdict.similarity = Some(Number(self.detector.similarity(fingerprint, &centroid.fingerprint)));
+            (verdict.relation, verdict.share, verdict.canonical_share) =
+                centroid.relation_of(fingerprint, self.detector);
+            let mut evidence = self.detector.evidence(fingerprint, &centroid.fingerprint);
+            if centroid.equal_text && !centroid.exact {
+                evidence.insert("equal_text".to_owned(), true.into());
+            }
+            verdict.evidence = Some(evidence);
+        }
         verdict.canonical_page_id = Some(centroid.page_id);
         verdict.canonical_url = Some(centroid.url);
         (verdict.replaces_page_id, verdict.replaces_url) = centroid.replaces.unzip();
-        verdict.distance = Some(Number(self.detector.distance(centroid.distance)));
-        let Some(fingerprint) = fingerprint else { return };
-        verdict.similarity = Some(Number(self.detector.similarity(fingerprint, &centroid.fingerprint)));
-        let (relation, shares) = match verdict.kind {
-            Kind::ExactDuplicate => (Some(Relation::Same), Some(Shares::ALL)),
-            _ => (
-                self.detector.relation(fingerprint, &centroid.fingerprint, true),
-                self.detector.shares(fingerprint, &centroid.fingerprint),
-            ),
-        };
-        relate(verdict, relation, shares);
-        let mut evidence = self.detector.evidence(fingerprint, &centroid.fingerprint);
-        if centroid.equal_text && !centroid.exact {
-            evidence.insert("equal_text".to_owned(), true.into());
-        }
-        verdict.evidence = Some(evidence);
     }
 }

@@ -18,6 +18,7 @@ use leitong_base::record::{Carried, Credits, Place, Reason, Timestamp};
 pub use conclusion::Conclusion;
 pub use judge::Judge;
 use leitong_fingerprint::relation::Relation;
+use leitong_fingerprint::{Shares, to_display};
 pub use recrawl::{LeftCluster, RecrawlNote};
 
 /// The classification of a page.
@@ -145,6 +146,11 @@ impl Serialize for Number {
         }
         serializer.serialize_f64(self.0)
     }
+}
+
+/// Returns both shares as verdicts show them.
+fn shown(shares: Option<Shares>) -> (Option<Number>, Option<Number>) {
+    shares.map(|Shares { of_a, of_b }| (Number(to_display(of_a)), Number(to_display(of_b)))).unzip()
 }
 
 fn hex64<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {

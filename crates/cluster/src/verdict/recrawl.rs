@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::Number;
+use super::{Number, shown};
 use crate::{ClusterId, Left, Recrawl, RecrawlOutcome, WhatIsLeft};
 use leitong_base::proto;
-use leitong_fingerprint::{Detector, Shares, to_display};
+use leitong_fingerprint::{Detector, Shares};
 
 /// The changes of a page since its last crawl, and the state of its former cluster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,6 +66,7 @@ impl RecrawlNote {
             (_, Some((similarity, shares))) => (Some(similarity), shares),
             (_, None) => (None, None),
         };
+        let (share, former_share) = shown(shares);
         let (left_cluster_id, what) = left.map(|Left { cluster_id, what }| (cluster_id, what)).unzip();
         let left_cluster = what.as_ref().map(|what| match what {
             WhatIsLeft::Remains => LeftCluster::Remains,
@@ -80,8 +81,8 @@ impl RecrawlNote {
         Self {
             outcome,
             similarity: similarity.map(Number),
-            share: shares.map(|shares| Number(to_display(shares.of_a))),
-            former_share: shares.map(|shares| Number(to_display(shares.of_b))),
+            share,
+            former_share,
             left_cluster_id,
             left_cluster,
             successor_page_id,
