@@ -22,6 +22,7 @@ use zstd::bulk::Compressor;
 use super::BlockError;
 use super::files::Files;
 use super::parts::{Footer, PLACES, PartKind, PartReader, PartWriter, SUM_BYTES};
+use leitong_base::proto::Stretch;
 use leitong_base::record::Timestamp;
 use leitong_base::varint::{push_varint, take_varint};
 use leitong_cluster::{Centroid, SeenText, SeenTexts};
@@ -45,8 +46,7 @@ pub(super) fn name(first: u64) -> String {
 /// Writes a block.
 pub(super) struct BlockWriter {
     parts: PartWriter,
-    first: u64,
-    end: u64,
+    numbers: Stretch,
     corpora: Vec<(Box<str>, u64)>,
     corpus_ids: HashMap<(Box<str>, u64), u64>,
     heads: Vec<u8>,
@@ -62,8 +62,7 @@ impl BlockWriter {
     pub(super) fn create(files: &Arc<dyn Files>, table_id: u64, first: u64) -> Result<Self, BlockError> {
         Ok(Self {
             parts: PartWriter::create(files, &name(first), table_id)?,
-            first,
-            end: first,
+            numbers: Stretch { first, end: first },
             corpora: Vec::new(),
             corpus_ids: HashMap::new(),
             heads: Vec::new(),
@@ -101,8 +100,8 @@ impl BlockWriter {
             push_varint(bytes.len() as u64, &mut self.cold);
             self.cold.extend_from_slice(bytes);
         }
-        self.end += 1;
-        if self.end.is_multiple_of(GROUP) { self.end_group() } else { Ok(()) }
+        self.numbers.end += 1;
+        if self.numbers.end.is_multiple_of(GROUP) { self.end_group() } else { Ok(()) }
     }
 
     /// Writes the block to disk, with these texts. Returns the size of the file.
@@ -119,9 +118,9 @@ impl BlockWriter {
         let index: Vec<u8> = self.index.iter().flat_map(|entry| entry.to_le_bytes()).collect();
         let index_at = self.parts.part(&index)?;
         let index_end = self.parts.at();
-        self.parts.part(&bytes_of_texts(texts, self.end))?;
+        self.parts.part(&bytes_of_texts(texts, self.numbers.end))?;
         let places: [u64; PLACES] = [groups_end, corpora_at, index_at, index_end, self.parts.at()];
-        self.parts.finish(Footer { kind: PartKind::Centroids, numbers: (self.first, self.end), places })
+        self.parts.finish(Footer { kind: PartKind::Centroids, numbers: self.numbers, places })
     }
 
     fn corpus_id(&mut self, name: &str, fingerprint_hash: u64) -> u64 {
@@ -163,8 +162,7 @@ impl BlockWriter {
 /// A block on disk.
 pub(super) struct Block {
     reader: PartReader,
-    first: u64,
-    end: u64,
+    numbers: Stretch,
     corpora: Box<[(Box<str>, u64)]>,
     index: Box<[u64]>,
     groups_end: u64,
@@ -192,13 +190,10 @@ pub(super) struct Cold {
 
 impl Block {
     /// Opens the block of the centroids with these numbers; reads its corpora and its index.
-    pub(super) fn open(
-        files: &dyn Files,
-        table_id: u64,
-        (first, end): (u64, u64),
-    ) -> Result<Self, BlockError> {
+    pub(super) fn open(files: &dyn Files, table_id: u64, numbers: Stretch) -> Result<Self, BlockError> {
+        let Stretch { first, end } = numbers;
         let (reader, footer) =
-            PartReader::open(files, &name(first), table_id, (PartKind::Centroids, (first, end)))?;
+            PartReader::open(files, &name(first), table_id, (PartKind::Centroids, numbers))?;
         let [groups_end, corpora_at, index_at, index_end, texts_end] = footer.places;
         let corpora = reader.part(corpora_at, (index_at - corpora_at) as usize)?;
         let corpora = parse_corpora(&corpora).ok_or_else(|| reader.damaged(corpora_at, "no corpora"))?;
@@ -209,24 +204,19 @@ impl Block {
             return Err(reader.damaged(index_at, "its index has an unexpected length"));
         }
         let texts = (index_end, texts_end.max(index_end));
-        Ok(Self { reader, first, end, corpora: corpora.into(), index, groups_end, texts })
+        Ok(Self { reader, numbers, corpora: corpora.into(), index, groups_end, texts })
     }
 
     /// Reads the texts of pages that joined clusters.
     pub(super) fn texts(&self) -> Result<SeenTexts, BlockError> {
         let (at, end) = self.texts;
         let bytes = self.reader.part(at, (end - at) as usize)?;
-        parse_texts(&bytes, self.end).ok_or_else(|| self.reader.damaged(at, "its texts are broken"))
+        parse_texts(&bytes, self.numbers.end).ok_or_else(|| self.reader.damaged(at, "its texts are broken"))
     }
 
-    /// Returns the number of the first centroid.
-    pub(super) fn first(&self) -> u64 {
-        self.first
-    }
-
-    /// Returns the number after that of the last centroid.
-    pub(super) fn end(&self) -> u64 {
-        self.end
+    /// Returns the numbers of the centroids.
+    pub(super) fn numbers(&self) -> Stretch {
+        self.numbers
     }
 
     /// Returns the size of the file.
@@ -266,7 +256,7 @@ impl Block {
     pub(super) fn cold(&self, number: u64) -> Result<Vec<Cold>, BlockError> {
         let (at, length) = self.place(number)?;
         let at = at + length as u64;
-        let next = self.index.get((number / GROUP - self.first / GROUP) as usize + 1);
+        let next = self.index.get((number / GROUP - self.numbers.first / GROUP) as usize + 1);
         let end = next.map_or(self.groups_end, |next| next >> HOT_BITS);
         let bytes = self.reader.part(at, (end - at) as usize)?;
         let parse = || {
@@ -308,25 +298,26 @@ impl Block {
 
     /// Returns the number of the first centroid of each group.
     pub(super) fn groups(&self) -> impl Iterator<Item = u64> + use<> {
-        let first = self.first;
-        (first / GROUP..self.end.div_ceil(GROUP)).map(move |group| (group * GROUP).max(first))
+        let first = self.numbers.first;
+        (first / GROUP..self.numbers.end.div_ceil(GROUP)).map(move |group| (group * GROUP).max(first))
     }
 
     /// Returns the place of the centroid with this number in its group. A block may begin within a group.
     pub(super) fn place_in_group(&self, number: u64) -> usize {
-        (number - (number / GROUP * GROUP).max(self.first)) as usize
+        (number - (number / GROUP * GROUP).max(self.numbers.first)) as usize
     }
 
     /// Returns the number of centroids in the group of this centroid.
     fn group_length(&self, number: u64) -> usize {
         let begin = number / GROUP * GROUP;
-        ((begin + GROUP).min(self.end) - begin.max(self.first)) as usize
+        ((begin + GROUP).min(self.numbers.end) - begin.max(self.numbers.first)) as usize
     }
 
     /// Returns the beginning of the hot part of this centroid's group, and the part's length including the
     /// checksum.
     fn place(&self, number: u64) -> Result<(u64, usize), BlockError> {
-        let group = (number >= self.first).then(|| (number / GROUP - self.first / GROUP) as usize);
+        let group =
+            (number >= self.numbers.first).then(|| (number / GROUP - self.numbers.first / GROUP) as usize);
         match group.and_then(|group| self.index.get(group)) {
             Some(entry) => Ok((entry >> HOT_BITS, (entry & ((1 << HOT_BITS) - 1)) as usize)),
             None => Err(self.reader.damaged(0, "a key names a centroid that is not in its block")),

@@ -45,7 +45,7 @@ proptest! {
             if number % every == 0 {
                 let saved = compact(&mut disk);
                 prop_assert!(saved.manifest.is_dense(), "{:?}", saved.manifest);
-                let numbers = saved.manifest.end - saved.manifest.blocks.first().map_or(saved.manifest.end, |block| block.0);
+                let numbers = saved.manifest.end - saved.manifest.blocks.first().map_or(saved.manifest.end, |block| block.first);
                 // Two neighbouring runs that are too long for one run have more than `span_max` numbers
                 // together.
                 let most = numbers / (options.span_max / 2) * 2 + 1;
@@ -77,7 +77,7 @@ fn keys_of_expired_centroids_are_deleted() {
     let mut disk = disk.expect("opens");
     let saved = compact(&mut disk);
     let (block, run) = (saved.manifest.blocks[0], saved.manifest.runs[0]);
-    assert!(run.0 == block.0 && block.0 > 32, "{:?}", saved.manifest);
+    assert!(run.first == block.first && block.first > 32, "{:?}", saved.manifest);
     // A page of keys takes 4 KiB, however few keys it has.
     assert!(disk.store.file_bytes() < whole, "{} of {whole} bytes", disk.store.file_bytes());
     assert_eq!(disk.store.compact_once().expect("nothing to do"), None);

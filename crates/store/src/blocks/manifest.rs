@@ -9,6 +9,7 @@ use super::block::{self, Block};
 use super::files::Files;
 use super::run::{self, Run};
 use super::view::View;
+use leitong_base::proto::Stretch;
 use leitong_cluster::{Centroid, SeenTexts};
 
 /// The blocks and runs of a saved table.
@@ -20,10 +21,10 @@ pub struct Manifest {
     pub first: u64,
     /// Number of the first centroid that is in no block.
     pub end: u64,
-    /// First number of each block, and the number after its last one.
-    pub blocks: Vec<(u64, u64)>,
-    /// First number of each run of keys, and the number after its last one.
-    pub runs: Vec<(u64, u64)>,
+    /// The numbers in each block.
+    pub blocks: Vec<Stretch>,
+    /// The numbers in each run of keys.
+    pub runs: Vec<Stretch>,
 }
 
 impl Manifest {
@@ -31,19 +32,19 @@ impl Manifest {
     /// every unexpired centroid before `end` is there and can be found.
     #[must_use]
     pub fn is_dense(&self) -> bool {
-        let follow = |stretches: &[(u64, u64)]| {
-            let begins = stretches.windows(2).all(|pair| pair[0].1 == pair[1].0);
-            begins && stretches.last().is_none_or(|last| last.1 == self.end)
+        let follow = |stretches: &[Stretch]| {
+            let begins = stretches.windows(2).all(|pair| pair[0].end == pair[1].first);
+            begins && stretches.last().is_none_or(|last| last.end == self.end)
         };
-        let first = |stretches: &[(u64, u64)]| stretches.first().map_or(self.end, |first| first.0);
+        let first = |stretches: &[Stretch]| stretches.first().map_or(self.end, |first| first.first);
         let has_all = first(&self.blocks) <= self.first.min(self.end);
         follow(&self.blocks) && follow(&self.runs) && has_all && first(&self.runs) <= first(&self.blocks)
     }
 
     /// Opens all files that the manifest names.
     pub(super) fn open(&self, files: &dyn Files) -> Result<View, BlockError> {
-        let block = |numbers: &(u64, u64)| Block::open(files, self.table_id, *numbers).map(Arc::new);
-        let run = |numbers: &(u64, u64)| Run::open(files, self.table_id, *numbers).map(Arc::new);
+        let block = |numbers: &Stretch| Block::open(files, self.table_id, *numbers).map(Arc::new);
+        let run = |numbers: &Stretch| Run::open(files, self.table_id, *numbers).map(Arc::new);
         Ok(View {
             blocks: self.blocks.iter().map(block).collect::<Result<_, _>>()?,
             runs: self.runs.iter().map(run).collect::<Result<_, _>>()?,
@@ -56,7 +57,7 @@ impl Manifest {
         for numbers in &self.blocks {
             let read =
                 Block::open(files, self.table_id, *numbers).and_then(|block| block.verify(&mut |_| true));
-            each(&block::name(numbers.0), read);
+            each(&block::name(numbers.first), read);
         }
         for numbers in &self.runs {
             let read = Run::open(files, self.table_id, *numbers).and_then(|run| run.verify(&mut |_| true));
@@ -99,7 +100,7 @@ impl Manifest {
 
     /// Returns the names of the files of all blocks and runs.
     pub(super) fn names(&self) -> BTreeSet<String> {
-        let blocks = self.blocks.iter().map(|numbers| block::name(numbers.0));
+        let blocks = self.blocks.iter().map(|numbers| block::name(numbers.first));
         blocks.chain(self.runs.iter().map(|numbers| run::name(*numbers))).collect()
     }
 

@@ -11,6 +11,7 @@ use super::BlockError;
 use super::files::Files;
 use super::keys::Entry;
 use super::run::{Run, RunWriter, SecondOf};
+use leitong_base::proto::Stretch;
 
 /// Number of entries between two checks of `stop`.
 const ENTRIES_AT_ONCE: u64 = 1 << 16;
@@ -29,7 +30,7 @@ pub(super) fn merge(
     stop: &AtomicBool,
 ) -> Result<Option<Run>, BlockError> {
     let (Some(oldest), Some(newest)) = (sources.first(), sources.last()) else { return Ok(None) };
-    let numbers = (oldest.numbers().0.max(begin), newest.numbers().1);
+    let numbers = Stretch { first: oldest.numbers().first.max(begin), end: newest.numbers().end };
     let first = first.max(begin);
     let entries = sources.iter().map(|run| run.entries_estimate()).sum();
     let mut writer = RunWriter::create(files, table_id, numbers, entries, table, second_of)?;
@@ -43,11 +44,11 @@ pub(super) fn merge(
         let least = (0..heads.len()).min_by_key(|at| (heads[*at].entry.key, heads[*at].entry.number));
         let Some(least) = least else { break };
         let entry = heads[least].entry;
-        if heads[least].advance()?.is_none() {
+        if !heads[least].advance()? {
             heads.swap_remove(least);
         }
         if entry.number >= first {
-            writer.push(Entry { number: entry.number - numbers.0, ..entry })?;
+            writer.push(Entry { number: entry.number - numbers.first, ..entry })?;
         }
         written += 1;
         if written.is_multiple_of(ENTRIES_AT_ONCE) && stop.load(Ordering::Relaxed) {
@@ -75,19 +76,19 @@ impl<'a> Head<'a> {
     fn new(run: &'a Run) -> Result<Option<Self>, BlockError> {
         let entry = Entry { key: 0, number: 0, second: None };
         let mut head = Self { run, entry, page: 0, entries: Vec::new(), at: 0 };
-        Ok(head.advance()?.map(|()| head))
+        Ok(head.advance()?.then_some(head))
     }
 
-    /// Moves to the next entry. Returns `None` if there is none.
-    fn advance(&mut self) -> Result<Option<()>, BlockError> {
+    /// Moves to the next entry. Returns false if there is none.
+    fn advance(&mut self) -> Result<bool, BlockError> {
         while self.at == self.entries.len() {
-            if self.run.read_page(self.page, &mut self.entries)?.is_none() {
-                return Ok(None);
+            if !self.run.read_page(self.page, &mut self.entries)? {
+                return Ok(false);
             }
             (self.page, self.at) = (self.page + 1, 0);
         }
         self.entry = self.entries[self.at];
         self.at += 1;
-        Ok(Some(()))
+        Ok(true)
     }
 }

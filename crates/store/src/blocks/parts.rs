@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::BlockError;
 use super::files::{Files, Input, Output};
+use leitong_base::proto::Stretch;
 
 /// Number of bytes of a checksum.
 pub(super) const SUM_BYTES: usize = 8;
@@ -44,8 +45,8 @@ pub(super) enum PartKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Footer {
     pub(super) kind: PartKind,
-    /// The number of the first centroid, and the number after the last centroid's.
-    pub(super) numbers: (u64, u64),
+    /// The numbers of the centroids.
+    pub(super) numbers: Stretch,
     /// Positions in the file; their meaning depends on the kind.
     pub(super) places: [u64; PLACES],
 }
@@ -120,7 +121,7 @@ impl PartReader {
         files: &dyn Files,
         name: &str,
         table_id: u64,
-        (kind, numbers): (PartKind, (u64, u64)),
+        (kind, numbers): (PartKind, Stretch),
     ) -> Result<(Self, Footer), BlockError> {
         let error = |error| io_error(files, name, error);
         let input = files.open(name).map_err(error)?;
@@ -204,7 +205,7 @@ impl Footer {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(FORMAT_VERSION.to_le_bytes());
         bytes.extend((self.kind as u32).to_le_bytes());
-        let numbers = [table_id, self.numbers.0, self.numbers.1];
+        let numbers = [table_id, self.numbers.first, self.numbers.end];
         bytes.extend(numbers.into_iter().chain(self.places).flat_map(u64::to_le_bytes));
         bytes
     }
@@ -222,7 +223,8 @@ impl Footer {
         let (numbers, _) = rest.as_chunks::<8>();
         let numbers: Vec<u64> = numbers.iter().map(|number| u64::from_le_bytes(*number)).collect();
         let [table_id, first, end, places @ ..] = &numbers[..] else { return None };
-        let footer = Self { kind, numbers: (*first, *end), places: places.try_into().ok()? };
+        let numbers = Stretch { first: *first, end: *end };
+        let footer = Self { kind, numbers, places: places.try_into().ok()? };
         Some((u32::from_le_bytes(*version), *table_id, footer))
     }
 }
@@ -250,14 +252,15 @@ mod tests {
     #[test]
     fn files_of_another_format_are_refused() {
         let files = SimFolder::default();
-        let footer = Footer { kind: PartKind::Keys, numbers: (0, 9), places: [0; PLACES] };
+        let numbers = Stretch { first: 0, end: 9 };
+        let footer = Footer { kind: PartKind::Keys, numbers, places: [0; PLACES] };
         let shared: Arc<dyn Files> = Arc::new(files.clone());
         PartWriter::create(&shared, "file", 7).and_then(|file| file.finish(footer)).expect("it is written");
         let opened = |version: u32| {
             let mut bytes = files.bytes("file");
             bytes[MAGIC.len()..][..4].copy_from_slice(&version.to_le_bytes());
             let changed = files.with("file", bytes);
-            PartReader::open(&changed, "file", 7, (PartKind::Keys, (0, 9)))
+            PartReader::open(&changed, "file", 7, (PartKind::Keys, numbers))
                 .map(|_| ())
                 .map_err(|error| error.to_string())
         };

@@ -20,6 +20,7 @@ use super::files::Files;
 use super::filter::{Filter, FilterBuilder, PlaceBits};
 use super::keys::{ENTRIES_ABOUT, Entry, OpenPage, PAGE_BYTES, Page};
 use super::parts::{Footer, PartKind, PartReader, PartWriter, SUM_BYTES};
+use leitong_base::proto::Stretch;
 
 /// Approximate maximum number of keys in a filter. Much smaller filters take more bits per key.
 const FILTER_KEYS: u64 = 1_500_000;
@@ -33,7 +34,7 @@ const SECOND_KEYS_MIN: usize = 64;
 const PAGES_AHEAD: usize = 4;
 
 /// Returns the name of the file of the run with these numbers.
-pub(super) fn name((first, end): (u64, u64)) -> String {
+pub(super) fn name(Stretch { first, end }: Stretch) -> String {
     format!("keys-{first:012}-{end:012}.block")
 }
 
@@ -41,9 +42,8 @@ pub(super) fn name((first, end): (u64, u64)) -> String {
 /// numbers. The longest runs have nearly all keys, so they get few bits per key. Each of the many short runs
 /// would cause as many useless reads as a long one, and more bits cost little there, so the short runs get
 /// more.
-pub(super) fn place_bits(numbers: (u64, u64), table: u64) -> PlaceBits {
-    let span = numbers.1 - numbers.0;
-    match span.saturating_mul(16) {
+pub(super) fn place_bits(numbers: Stretch, table: u64) -> PlaceBits {
+    match (numbers.end - numbers.first).saturating_mul(16) {
         much if much >= table => PlaceBits::SIX,
         some if some.saturating_mul(4) >= table => PlaceBits::SEVEN,
         _ => PlaceBits::EIGHT,
@@ -57,7 +57,7 @@ pub(super) type SecondOf<'a> = &'a dyn Fn(u64) -> Result<Option<u64>, BlockError
 /// Writes a run.
 pub(super) struct RunWriter<'a> {
     parts: PartWriter,
-    numbers: (u64, u64),
+    numbers: Stretch,
     second_of: SecondOf<'a>,
     page: OpenPage,
     firsts: Vec<u64>,
@@ -78,7 +78,7 @@ impl<'a> RunWriter<'a> {
     pub(super) fn create(
         files: &Arc<dyn Files>,
         table_id: u64,
-        numbers: (u64, u64),
+        numbers: Stretch,
         entries: u64,
         table: u64,
         second_of: SecondOf<'a>,
@@ -161,7 +161,7 @@ impl<'a> RunWriter<'a> {
 
     fn write_crowded(&mut self, mut entry: Entry) -> Result<(), BlockError> {
         if entry.second.is_none() {
-            entry.second = (self.second_of)(self.numbers.0 + entry.number)?;
+            entry.second = (self.second_of)(self.numbers.first + entry.number)?;
         }
         self.write(entry)
     }
@@ -191,7 +191,7 @@ impl<'a> RunWriter<'a> {
 /// A run on disk.
 pub(super) struct Run {
     reader: PartReader,
-    numbers: (u64, u64),
+    numbers: Stretch,
     /// The first key of each page.
     firsts: Box<[u64]>,
     filters: Box<[LazyFilter]>,
@@ -208,7 +208,7 @@ struct LazyFilter {
 
 impl Run {
     /// Opens the run of these numbers, and reads the first keys of its pages.
-    pub(super) fn open(files: &dyn Files, table_id: u64, numbers: (u64, u64)) -> Result<Self, BlockError> {
+    pub(super) fn open(files: &dyn Files, table_id: u64, numbers: Stretch) -> Result<Self, BlockError> {
         let (reader, footer) = PartReader::open(files, &name(numbers), table_id, (PartKind::Keys, numbers))?;
         let [mut at, firsts_at, lengths_at, lengths_end, _] = footer.places;
         let numbers_at = |from: u64, to: u64| {
@@ -230,14 +230,14 @@ impl Run {
         Ok(Self { reader, numbers, firsts: firsts.into(), filters: filters.into(), filter_bits })
     }
 
-    /// Returns the number of the first centroid, and the number after that of the last one.
-    pub(super) fn numbers(&self) -> (u64, u64) {
+    /// Returns the numbers of the centroids.
+    pub(super) fn numbers(&self) -> Stretch {
         self.numbers
     }
 
     /// Returns the number of centroids in the range of [`Self::numbers`].
     pub(super) fn span(&self) -> u64 {
-        self.numbers.1 - self.numbers.0
+        self.numbers.end - self.numbers.first
     }
 
     /// Returns the size of the file.
@@ -266,10 +266,13 @@ impl Run {
         if lazy.asked.fetch_add(1, Ordering::Relaxed) < ASKED_MIN {
             return Ok(true);
         }
-        let bytes = self.reader.part(lazy.at, lazy.length)?;
-        let filter = Filter::from_bytes(&bytes);
-        let filter = filter.ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))?;
+        let filter = self.read_filter(lazy)?;
         Ok(lazy.filter.get_or_init(|| filter).has(key))
+    }
+
+    fn read_filter(&self, lazy: &LazyFilter) -> Result<Filter, BlockError> {
+        let bytes = self.reader.part(lazy.at, lazy.length)?;
+        Filter::from_bytes(&bytes).ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))
     }
 
     /// Calls `each` with the entries of this key, with the numbers that centroids have in the table. Returns
@@ -280,7 +283,7 @@ impl Run {
             let page = self.page(page)?;
             read += 1;
             for mut entry in Page::new(&page).from(key).take_while(|entry| entry.key == key) {
-                entry.number += self.numbers.0;
+                entry.number += self.numbers.first;
                 each(entry);
             }
         }
@@ -294,15 +297,15 @@ impl Run {
     }
 
     /// Replaces `entries` by those of page `page`, counted from 0, with the numbers that centroids have in
-    /// the table. Returns `None` if there is no such page.
-    pub(super) fn read_page(&self, page: usize, entries: &mut Vec<Entry>) -> Result<Option<()>, BlockError> {
+    /// the table. Returns false if there is no such page.
+    pub(super) fn read_page(&self, page: usize, entries: &mut Vec<Entry>) -> Result<bool, BlockError> {
         entries.clear();
         if page == self.firsts.len() {
-            return Ok(None);
+            return Ok(false);
         }
-        let of_table = |entry: Entry| Entry { number: entry.number + self.numbers.0, ..entry };
+        let of_table = |entry: Entry| Entry { number: entry.number + self.numbers.first, ..entry };
         entries.extend(Page::new(&self.page(page)?).entries().map(of_table));
-        Ok(Some(()))
+        Ok(true)
     }
 
     /// Returns the approximate number of entries.
@@ -318,14 +321,10 @@ impl Run {
             for Entry { key, number, .. } in Page::new(&self.page(page)?).entries() {
                 let at = prefix(key, self.filter_bits);
                 if filter.as_ref().is_none_or(|(of, _)| *of != at) {
-                    let lazy = &self.filters[at];
-                    let bytes = self.reader.part(lazy.at, lazy.length)?;
-                    let of = Filter::from_bytes(&bytes);
-                    filter =
-                        Some((at, of.ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))?));
+                    filter = Some((at, self.read_filter(&self.filters[at])?));
                 }
                 let is_known = filter.as_ref().is_some_and(|(_, filter)| filter.has(key));
-                if key < last || number >= self.numbers.1 - self.numbers.0 || !is_known {
+                if key < last || number >= self.span() || !is_known {
                     return Err(self.reader.damaged(0, "its keys, filters or numbers do not match"));
                 }
                 last = key;

@@ -14,6 +14,7 @@ use super::keyed::{key_of_text, keys_of};
 use super::keys::Entry;
 use super::run::{self, Run, RunWriter};
 use super::shared::Shared;
+use leitong_base::proto::Stretch;
 use leitong_cluster::{Handed, Purpose, Query, SeenText, SeenTexts};
 
 /// Number of heaps of keys. Each heap fits into a core's cache while it is sorted.
@@ -93,7 +94,7 @@ impl Sealer {
     fn seal(&mut self, texts: &SeenTexts) -> Result<(), BlockError> {
         let Some(Open { first, writer, began }) = self.open.take() else { return Ok(()) };
         let shared = &self.shared;
-        let numbers = (first, self.next);
+        let numbers = Stretch { first, end: self.next };
         let sealed = (|| {
             writer.finish(texts)?;
             let block = Block::open(&*shared.files, shared.table_id, numbers)?;
@@ -107,7 +108,7 @@ impl Sealer {
                 None => Ok(None),
             };
             let count = self.heaps.iter().map(|heap| heap.len() as u64).sum();
-            let table = shared.view().span() + numbers.1 - numbers.0;
+            let table = shared.view().span() + numbers.end - first;
             let mut run =
                 RunWriter::create(&shared.files, shared.table_id, numbers, count, table, &second_of)?;
             for heap in &mut self.heaps {

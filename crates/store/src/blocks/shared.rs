@@ -15,6 +15,7 @@ use super::reads::Reads;
 use super::run::{self, Run};
 use super::view::View;
 use super::{BlockError, StoreOptions};
+use leitong_base::proto::Stretch;
 use leitong_cluster::TableFault;
 use leitong_fingerprint::Detector;
 
@@ -200,7 +201,7 @@ impl Shared {
     pub(super) fn sealed(&self, block: Block, run: Run, pace: Duration) {
         self.reads.sealed(block.file_bytes() + run.file_bytes());
         self.change(|view| {
-            view.end = block.end();
+            view.end = block.numbers().end;
             view.blocks.push(Arc::new(block));
             view.runs.push(Arc::new(run));
         });
@@ -223,7 +224,7 @@ impl Shared {
         };
         let Some(sources) = self.claim(choose) else { return false };
         match self.merge_claimed(&sources, 0) {
-            Ok(merged) => merged.is_some(),
+            Ok(merged) => merged,
             // The runs are still there. Merging is tried again when the table has grown by a quarter of their
             // length.
             Err(error @ BlockError::Io { .. }) => {
@@ -249,13 +250,13 @@ impl Shared {
     /// one run. Returns how many runs were replaced; `None` if there is nothing to do, or if the store
     /// closes.
     pub(super) fn compact_once(&self) -> Result<Option<usize>, BlockError> {
-        let begin = self.view().blocks.first().map_or(0, |block| block.first());
+        let begin = self.view().blocks.first().map_or(0, |block| block.numbers().first);
         let choose = |view: &View, progress: &mut Progress| {
             progress.merging.is_empty().then(|| view.to_compact(self.options.span_max, begin)).flatten()
         };
         let Some(sources) = self.claim(choose) else { return Ok(None) };
         let merged = self.merge_claimed(&sources, begin)?;
-        Ok(merged.map(|()| sources.len()))
+        Ok(merged.then_some(sources.len()))
     }
 
     /// Returns the runs to merge next. No other thread takes them until they are merged.
@@ -273,20 +274,20 @@ impl Shared {
         Some(chosen)
     }
 
-    /// Replaces the claimed runs by one whose numbers begin at `begin` or later. Returns `None` if the store
+    /// Replaces the claimed runs by one whose numbers begin at `begin` or later. Returns false if the store
     /// closes.
-    fn merge_claimed(&self, sources: &[Arc<Run>], begin: u64) -> Result<Option<()>, BlockError> {
-        let merged = self.merged(sources, begin);
-        match &merged {
-            Ok(Some(_)) => {}
-            Ok(None) | Err(_) => self.discard(&merged_name(sources, begin)),
-        }
-        let merged = merged.map(|run| {
-            run.map(|run| {
+    fn merge_claimed(&self, sources: &[Arc<Run>], begin: u64) -> Result<bool, BlockError> {
+        let merged = match self.merged(sources, begin) {
+            Ok(Some(run)) => {
                 self.reads.merged(run.file_bytes());
                 self.replace(sources, run);
-            })
-        });
+                Ok(true)
+            }
+            failed => {
+                self.discard(&merged_name(sources, begin));
+                failed.map(|_| false)
+            }
+        };
         let is_claimed = |span: &u64| sources.iter().any(|run| run.span() == *span);
         self.progress().merging.retain(|merging| !is_claimed(merging));
         self.tell();
@@ -319,17 +320,17 @@ impl Shared {
     pub(super) fn drop_before(&self, first: u64) {
         self.first.fetch_max(first, Ordering::Relaxed);
         let view = self.view();
-        let is_due = view.blocks.first().is_some_and(|block| block.end() <= first);
+        let is_due = view.blocks.first().is_some_and(|block| block.numbers().end <= first);
         if !is_due {
             return;
         }
         // A run that is being merged stays until the merged run replaces it.
         let merging = self.progress().merging.clone();
         let dropped = self.change(|view| {
-            let blocks = view.blocks.partition_point(|block| block.end() <= first);
-            let dead = |run: &Arc<Run>| run.numbers().1 <= first && !merging.contains(&run.span());
+            let blocks = view.blocks.partition_point(|block| block.numbers().end <= first);
+            let dead = |run: &Arc<Run>| run.numbers().end <= first && !merging.contains(&run.span());
             let runs = view.runs.iter().take_while(|run| dead(run)).count();
-            let blocks = view.blocks.drain(..blocks).map(|block| block::name(block.first()));
+            let blocks = view.blocks.drain(..blocks).map(|block| block::name(block.numbers().first));
             let runs = view.runs.drain(..runs).map(|run| run::name(run.numbers()));
             blocks.chain(runs).collect::<Vec<_>>()
         });
@@ -355,7 +356,7 @@ impl Shared {
             table_id: self.table_id,
             first: self.first.load(Ordering::Relaxed),
             end: view.end,
-            blocks: view.blocks.iter().map(|block| (block.first(), block.end())).collect(),
+            blocks: view.blocks.iter().map(|block| block.numbers()).collect(),
             runs: view.runs.iter().map(|run| run.numbers()).collect(),
         }
     }
@@ -434,12 +435,12 @@ impl Shared {
 }
 
 fn merged_name(sources: &[Arc<Run>], begin: u64) -> String {
-    let end = sources.last().map_or(0, |run| run.numbers().1);
-    run::name((sources[0].numbers().0.max(begin), end))
+    let end = sources.last().map_or(0, |run| run.numbers().end);
+    run::name(Stretch { first: sources[0].numbers().first.max(begin), end })
 }
 
 /// Returns the names of the files of a view.
 fn names_of(view: &View) -> BTreeSet<String> {
-    let blocks = view.blocks.iter().map(|block| block::name(block.first()));
+    let blocks = view.blocks.iter().map(|block| block::name(block.numbers().first));
     blocks.chain(view.runs.iter().map(|run| run::name(run.numbers()))).collect()
 }

@@ -236,7 +236,7 @@ impl BlockStore {
     /// # Errors
     /// [`BlockError`] if the block cannot be read.
     pub fn newest(&self) -> Result<Option<u64>, BlockError> {
-        let Some(number) = self.shared.view().blocks.last().map(|block| block.end() - 1) else {
+        let Some(number) = self.shared.view().blocks.last().map(|block| block.numbers().end - 1) else {
             return Ok(None);
         };
         Ok(self.read_founded(number)?.map(|(log_offset, _)| log_offset))

@@ -18,8 +18,8 @@ pub(super) struct View {
 impl View {
     /// Returns the block with the centroid of this number; `None` if it was dropped or is not written yet.
     pub(super) fn block_of(&self, number: u64) -> Option<&Arc<Block>> {
-        let after = self.blocks.partition_point(|block| block.end() <= number);
-        self.blocks.get(after).filter(|block| block.first() <= number)
+        let after = self.blocks.partition_point(|block| block.numbers().end <= number);
+        self.blocks.get(after).filter(|block| block.numbers().first <= number)
     }
 
     /// Returns the first `fan` neighbouring runs that have the same length, fit into one run of `span_max`
@@ -39,10 +39,11 @@ impl View {
     pub(super) fn to_compact(&self, span_max: u64, begin: u64) -> Option<Vec<Arc<Run>>> {
         let mut rest = &self.runs[..];
         while let Some(oldest) = rest.first() {
-            let from = oldest.numbers().0.max(begin);
-            let fit = rest.iter().take_while(|run| run.numbers().1.saturating_sub(from) <= span_max).count();
+            let from = oldest.numbers().first.max(begin);
+            let fit =
+                rest.iter().take_while(|run| run.numbers().end.saturating_sub(from) <= span_max).count();
             let (together, others) = rest.split_at(fit.max(1));
-            if together.len() > 1 || oldest.numbers().0 < begin {
+            if together.len() > 1 || oldest.numbers().first < begin {
                 return Some(together.to_vec());
             }
             rest = others;
@@ -52,7 +53,7 @@ impl View {
 
     /// Returns the number of centroids in all blocks.
     pub(super) fn span(&self) -> u64 {
-        self.blocks.first().map_or(0, |block| self.end - block.first())
+        self.blocks.first().map_or(0, |block| self.end - block.numbers().first)
     }
 
     /// Returns the bytes of memory in use.

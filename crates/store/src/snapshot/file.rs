@@ -13,7 +13,7 @@ use super::SnapshotError;
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
 use super::ours::FILE_NAME;
 use crate::blocks::Manifest;
-use leitong_base::proto::{self, Blocks, Stretch};
+use leitong_base::proto::{self, Blocks};
 use leitong_base::record::Timestamp;
 use leitong_cluster::{ArticlePage, Clusterer, Position, SeenText, SeenTexts};
 use leitong_fingerprint::Detector;
@@ -163,29 +163,24 @@ pub(super) fn write_head(
     Ok(())
 }
 
-fn manifest_stretches(stretches: &[Stretch]) -> Vec<(u64, u64)> {
-    stretches.iter().map(|stretch| (stretch.first, stretch.end)).collect()
-}
-
 /// Returns the manifest in a position record.
 pub(super) fn manifest_of(blocks: &Blocks) -> Manifest {
     Manifest {
         table_id: blocks.table_id,
         first: blocks.first,
         end: blocks.end,
-        blocks: manifest_stretches(&blocks.blocks),
-        runs: manifest_stretches(&blocks.runs),
+        blocks: blocks.blocks.clone(),
+        runs: blocks.runs.clone(),
     }
 }
 
 pub(super) fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &dyn Detector) -> Blocks {
-    let stretch = |(first, end): &(u64, u64)| Stretch { first: *first, end: *end };
     Blocks {
         table_id: manifest.table_id,
         first: manifest.first,
         end: manifest.end,
-        blocks: manifest.blocks.iter().map(stretch).collect(),
-        runs: manifest.runs.iter().map(stretch).collect(),
+        blocks: manifest.blocks.clone(),
+        runs: manifest.runs.clone(),
         first_time_ms: clusterer.first_time().map(Timestamp::as_ms),
         detector: detector.name().to_owned(),
         article_count: clusterer.articles().count() as u64,
