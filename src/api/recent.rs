@@ -33,16 +33,13 @@ pub(crate) struct Recent {
 
 /// One verdict.
 struct Kept {
-    page_id: Box<str>,
-    url_hash: u64,
-    /// Log offset of the centroid that the page is a duplicate of.
-    joined: Option<u64>,
+    named: Named,
     json: Box<[u8]>,
 }
 
 impl Kept {
     fn bytes(&self) -> usize {
-        self.json.len() + 2 * self.page_id.len() + ENTRY_BYTES
+        self.json.len() + 2 * self.named.page_id.len() + ENTRY_BYTES
     }
 }
 
@@ -51,6 +48,7 @@ impl Kept {
 pub(crate) struct Named {
     page_id: Box<str>,
     url_hash: u64,
+    /// Log offset of the centroid that the page is a duplicate of.
     joined: Option<u64>,
     pub(super) log_offset: u64,
 }
@@ -105,18 +103,17 @@ impl Recent {
 
     /// Adds a verdict, unless it is already known.
     pub(crate) fn push(&mut self, named: Named, json: Box<[u8]>) {
-        let Named { page_id, url_hash, joined, log_offset } = named;
-        if log_offset < self.next_log_offset {
+        if named.log_offset < self.next_log_offset {
             return;
         }
-        self.next_log_offset = log_offset + 1;
+        self.next_log_offset = named.log_offset + 1;
         let number = self.first + self.kept.len() as u64;
-        self.by_page.insert(page_id.clone(), number);
-        self.by_url.insert(url_hash, number);
-        if let Some(cluster) = joined {
+        self.by_page.insert(named.page_id.clone(), number);
+        self.by_url.insert(named.url_hash, number);
+        if let Some(cluster) = named.joined {
             self.by_cluster.entry(cluster).or_default().push_back(number);
         }
-        let kept = Kept { page_id, url_hash, joined, json };
+        let kept = Kept { named, json };
         self.bytes += kept.bytes();
         self.kept.push_back(kept);
         while self.bytes > self.bytes_max {
@@ -127,13 +124,14 @@ impl Recent {
     fn pop(&mut self) {
         let Some(kept) = self.kept.pop_front() else { return };
         self.bytes -= kept.bytes();
-        if self.by_page.get(&kept.page_id) == Some(&self.first) {
-            self.by_page.remove(&kept.page_id);
+        let Named { page_id, url_hash, joined, .. } = kept.named;
+        if self.by_page.get(&page_id) == Some(&self.first) {
+            self.by_page.remove(&page_id);
         }
-        if self.by_url.get(&kept.url_hash) == Some(&self.first) {
-            self.by_url.remove(&kept.url_hash);
+        if self.by_url.get(&url_hash) == Some(&self.first) {
+            self.by_url.remove(&url_hash);
         }
-        if let Some(cluster) = kept.joined
+        if let Some(cluster) = joined
             && let Some(numbers) = self.by_cluster.get_mut(&cluster)
         {
             numbers.pop_front();
