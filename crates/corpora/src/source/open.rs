@@ -78,26 +78,15 @@ impl Input {
     /// # Errors
     /// The operating system's error, or an error if `path` is a folder.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let name = path.to_string_lossy().into();
         if path == Path::new("-") {
-            return Ok(Self {
-                name,
-                bytes: None,
-                url: None,
-                reading: None,
-                stamp: None,
-                contents: Contents::Stream(Box::new(io::stdin())),
-            });
+            return Ok(Self::new(path, Contents::Stream(Box::new(io::stdin()))));
         }
         if is_object(path) {
             let location = Location::object(path)?;
-            let bytes = location.bytes();
-            let contents = Contents::Again(location);
-            return Ok(Self { name, bytes, url: None, reading: None, stamp: None, contents });
+            return Ok(Self { bytes: location.bytes(), ..Self::new(path, Contents::Again(location)) });
         }
         if std::fs::metadata(path)?.file_type().is_fifo() {
-            let contents = Contents::Pipe(path.to_owned());
-            return Ok(Self { name, bytes: None, url: None, reading: None, stamp: None, contents });
+            return Ok(Self::new(path, Contents::Pipe(path.to_owned())));
         }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -111,7 +100,12 @@ impl Input {
             None => Contents::Stream(Box::new(file)),
         };
         let stamp = bytes.map(|_| Stamp::from_metadata(&metadata));
-        Ok(Self { name, bytes, url: None, reading: None, stamp, contents })
+        Ok(Self { bytes, stamp, ..Self::new(path, contents) })
+    }
+
+    fn new(path: &Path, contents: Contents) -> Self {
+        let name = path.to_string_lossy().into();
+        Self { name, bytes: None, url: None, reading: None, stamp: None, contents }
     }
 
     /// Sets the url of this input, an HTML page at the path `below` relative to the folder with the url `base`.
@@ -202,7 +196,7 @@ impl Input {
         }
         let (name, url) = (Arc::clone(&self.name), self.page_url());
         let lines = match csv::dialect(&name, rules.quotes) {
-            _ if url.is_some() && self.is_page()? => Framing::Page,
+            _ if self.is_page()? => Framing::Page,
             Some(dialect) => Framing::Csv(dialect),
             None => Framing::Line,
         };
@@ -333,31 +327,26 @@ fn framed(
         let is_all = matches!(wanted, Wanted::Only(_));
         return Ok(Box::new(if is_all { reader.with_all_records() } else { reader }));
     }
-    let dialect = csv::dialect(&name, rules.quotes);
-    let is_page = is_page(&name, start);
-    if let Some(broken) = broken {
-        // Rows without the names of their columns are useless, and so are pieces of a page.
-        if dialect.is_some() || is_page {
-            let nothing: Box<dyn Read + Send> = Box::new(io::empty());
-            reader = BufReader::new(nothing);
+    let (dialect, is_page) = (csv::dialect(&name, rules.quotes), is_page(&name, start));
+    let other = match other_format(start) {
+        None if begins_page(start) && !(is_page && page_url.is_some()) => {
+            Some("an HTML page from a pipe (use `leitong extract`)")
         }
+        other => other,
+    };
+    if broken.is_some() && (dialect.is_some() || is_page) {
+        // Rows without the names of their columns are useless, and so are pieces of a page.
+        let nothing: Box<dyn Read + Send> = Box::new(io::empty());
+        reader = BufReader::new(nothing);
+    }
+    if let Some(broken) = broken.or(other.map(FramingError::OtherFormat)) {
         return Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)));
     }
-    match other_format(start) {
-        None if is_page && let Some(url) = page_url => Ok(Box::new(PageFile::new(reader, name, url, limits))),
-        None if begins_page(start) => {
-            let broken = FramingError::OtherFormat("an HTML page from a pipe (use `leitong extract`)");
-            Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
-        }
-        None => match dialect {
-            Some(dialect) => Ok(Box::new(CsvRows::new(reader, name, dialect, limits, wanted)?)),
-            None => Ok(Box::new(JsonLines::new(reader, name, limits))),
-        },
-        Some(format) => {
-            let broken = FramingError::OtherFormat(format);
-            Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
-        }
-    }
+    Ok(match (page_url, dialect) {
+        (Some(url), _) if is_page => Box::new(PageFile::new(reader, name, url, limits)),
+        (_, Some(dialect)) => Box::new(CsvRows::new(reader, name, dialect, limits, wanted)?),
+        (_, None) => Box::new(JsonLines::new(reader, name, limits)),
+    })
 }
 
 /// Fills the buffer of `reader`. If its beginning cannot be decompressed, returns the error, and fills the buffer with
