@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::kafka::sample;
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
-use leitong_text::page::mapping::{PRESETS, Survey};
+use leitong_text::page::mapping::{PRESETS, Preset, Survey};
 #[cfg(feature = "kafka")]
 use leitong_text::page::{decompressed, without_schema_head};
 
@@ -145,7 +145,7 @@ fn describe(survey: &Survey) -> String {
         guessed(survey, &mut out);
         return out;
     };
-    let about = PRESETS.iter().find(|preset| preset.name == *name).map_or("", |preset| preset.about);
+    let about = Preset::named(name).map_or("", |preset| preset.about);
     let _ = writeln!(out, "# {count} of {samples} messages look like {name}: {about}");
     for (other, count) in &survey.presets[1..] {
         let _ = writeln!(out, "# {count} look like {other}");

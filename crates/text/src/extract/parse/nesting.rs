@@ -95,10 +95,9 @@ impl Builder<'_> {
 
     /// Closes the innermost of `items`, unless one of `containers` was opened after it.
     fn close_item(&mut self, items: &[Tag], containers: &[Tag]) {
-        let innermost = |tags: &[Tag]| tags.iter().map(|tag| self.last(*tag)).max().unwrap_or(0);
         // A cell is a scope itself, so only scopes opened after the item hide it.
-        let item = innermost(items);
-        if item > innermost(containers) && item >= self.scope {
+        let item = self.innermost(items);
+        if item > self.innermost(containers) && item >= self.scope {
             self.pop_to(item);
         }
     }
@@ -115,8 +114,7 @@ impl Builder<'_> {
             Tag::Tr => &[Tag::Tbody, Tag::Thead, Tag::Tfoot],
             _ => &[],
         };
-        let holder = holders.iter().map(|holder| self.last(*holder)).max().unwrap_or(0);
-        self.pop_to(holder.max(table) + 1);
+        self.pop_to(self.innermost(holders).max(table) + 1);
     }
 
     /// Ends the open link. Its element stays open if blocks began within it.
@@ -148,13 +146,10 @@ impl Builder<'_> {
             Tag::Title if self.last(tag) > 0 => self.pop_to(self.last(tag)),
             _ if tag.is(flag::VOID | flag::RAW) => {}
             _ if tag.is(flag::HEADING) => {
-                let levels = [Tag::H1, Tag::H2, Tag::H3, Tag::H4, Tag::H5, Tag::H6];
-                let heading = levels.into_iter().map(|level| self.last(level)).max().unwrap_or(0);
+                let heading = self.innermost(&[Tag::H1, Tag::H2, Tag::H3, Tag::H4, Tag::H5, Tag::H6]);
                 self.end_in(heading, self.scope);
             }
-            Tag::Li => {
-                self.end_in(self.last(tag), self.scope.max(self.last(Tag::Ul)).max(self.last(Tag::Ol)));
-            }
+            Tag::Li => self.end_in(self.last(tag), self.scope.max(self.innermost(&[Tag::Ul, Tag::Ol]))),
             Tag::Template => self.end_in(self.last(tag), 0),
             Tag::Table => self.end_in(self.last(tag), self.last(Tag::Template)),
             Tag::P => self.end_in(self.last(tag), self.button_scope()),
@@ -187,6 +182,11 @@ impl Builder<'_> {
     /// Returns the position of the innermost table or template. End tags within it close no part of a table outside.
     fn table_scope(&self) -> u32 {
         self.last(Tag::Table).max(self.last(Tag::Template))
+    }
+
+    /// Returns the position of the innermost element with one of these tags; 0 if none is open.
+    fn innermost(&self, tags: &[Tag]) -> u32 {
+        tags.iter().map(|tag| self.last(*tag)).max().unwrap_or(0)
     }
 
     pub(super) fn last(&self, tag: Tag) -> u32 {

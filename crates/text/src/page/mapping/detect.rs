@@ -44,7 +44,7 @@ impl Recognizer {
     /// Returns the preset that fits this value.
     #[must_use]
     pub fn preset(&self, value: &[u8]) -> Option<&'static Preset> {
-        let named = |name| PRESETS.iter().find(|preset| preset.name == name);
+        let named = |name| Preset::named(name).ok();
         if value.starts_with(b"WARC/") {
             return named("warc-record");
         }
@@ -142,6 +142,7 @@ pub(crate) fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
         words.iter().any(|word| pointer.ends_with(word))
     };
     let look = |(pointer, value): (String, &Value)| {
+        let is_time = || named(&pointer, &["time", "date", "_at", "timestamp", "tstamp"]);
         let (looks, weight) = match value {
             Value::String(text) if text.starts_with("http://") || text.starts_with("https://") => (
                 Looks::Url,
@@ -154,7 +155,7 @@ pub(crate) fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
                 (Looks::Body, text.len())
             }
             Value::String(text) if text.chars().count() > 60 => (Looks::Text, text.len()),
-            Value::String(text) if named(&pointer, &["time", "date", "_at", "timestamp", "tstamp"]) => {
+            Value::String(text) if is_time() => {
                 leitong_base::record::Timestamp::from_text(text)?;
                 (Looks::Date, 1)
             }
@@ -162,7 +163,7 @@ pub(crate) fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
                 number.as_u64().filter(|number| (100..600).contains(number))?;
                 (Looks::Status, 1)
             }
-            Value::Number(number) if named(&pointer, &["time", "date", "_at", "timestamp", "tstamp"]) => {
+            Value::Number(number) if is_time() => {
                 leitong_base::record::Timestamp::from_number(number.as_f64()?)?;
                 (Looks::Date, 1)
             }
