@@ -7,7 +7,7 @@ use super::lines::{Line, Range};
 use super::linked::{self, LinkedData};
 use super::sender;
 use super::source::{self, Source};
-use super::{Known, author, link, published};
+use super::{Known, author, byline, link, published};
 use crate::extract::parse::entities;
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::marks::{self, Mark, MarkKind};
@@ -281,7 +281,7 @@ impl Markup<'_> {
         let of_lines = || author::from_lines(lines);
         let of_organisations = || of_values(&mut linked.organisations.iter().cloned());
         let of_elements = || of_elements().unwrap_or_default();
-        let byline = || author::byline(lines, language);
+        let byline = || byline::from_lines(lines, language);
         let found: [&dyn Fn() -> Vec<String>; 6] = match is_chinese {
             true => [&of_lines, &of_linked, &of_elements, &of_metas, &byline, &of_organisations],
             false => [&of_linked, &of_metas, &byline, &of_elements, &of_lines, &of_organisations],

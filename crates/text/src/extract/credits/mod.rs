@@ -11,6 +11,7 @@
 //! output ([`leitong_base::limits`]). `docs/extraction.md` has rules and measurements.
 
 mod author;
+mod byline;
 mod date;
 mod dateline;
 mod language;
@@ -74,7 +75,7 @@ pub(super) fn from_text(document: &Document, known: Known<'_>) -> Credits {
     let language = language::detect(document, []);
     let mut credits = Credits {
         authors: match author::from_lines(&lines) {
-            authors if authors.is_empty() => author::byline(&lines, language.as_deref()),
+            authors if authors.is_empty() => byline::from_lines(&lines, language.as_deref()),
             authors => authors,
         },
         published_at: published::from_lines(&lines, known.latest)
