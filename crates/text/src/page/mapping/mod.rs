@@ -14,6 +14,7 @@ pub(crate) mod config;
 pub(crate) mod detect;
 mod filter;
 mod frontera;
+mod guess;
 pub(crate) mod pointer;
 pub(crate) mod preset;
 mod presets;

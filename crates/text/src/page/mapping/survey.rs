@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::config::InputConfig;
-use super::detect::{Looks, Recognizer, guess, pointers};
+use super::detect::Recognizer;
+use super::guess::{Looks, guess, pointers};
 use super::preset::Preset;
 use super::{Mapping, Message, MessageOutcome, Skip};
 use crate::page::json::PageRules;
