@@ -279,14 +279,12 @@ impl Edge {
     }
 }
 
-/// What a request asks for, apart from its method if the path has only one operation.
+/// The operation that a path stands for. Only `/v1/pages` has two, by the method.
 enum Route {
     LookUp,
     Store,
     PageOfUrl,
-    /// The last verdict on the page with this id.
     Page(String),
-    /// The cluster with this id.
     Cluster(String),
     Nowhere,
 }

@@ -25,7 +25,7 @@ pub(crate) enum Step<M> {
     Nothing,
 }
 
-/// What a reader reads.
+/// The records that a reader returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadMode {
     /// The committed records up to the end.
