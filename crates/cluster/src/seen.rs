@@ -54,7 +54,7 @@ pub struct SeenTexts {
 
 /// A text, and the place of its page in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NewText {
+pub(crate) struct NewText {
     /// The log offset of the page.
     pub log_offset: u64,
     /// Number of texts that were inserted before this one.
