@@ -6,7 +6,7 @@ use prost::Message as _;
 
 use crate::config::Config;
 use crate::kafka::partition_reader::PartitionReader;
-use crate::kafka::ports::{Reader, Record};
+use crate::kafka::ports::{ReadMode, Reader, Record};
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 use leitong_cluster::log::{TopicId, TopicIds};
@@ -21,7 +21,8 @@ const OFFSETS_BACK: u64 = 1000;
 /// # Errors
 /// The broker does not answer.
 pub(super) fn last(config: &Config, partition: u32) -> anyhow::Result<Option<proto::Position>> {
-    last_of(&PartitionReader::new(&config.kafka, &config.kafka.topics.centroids, partition)?)
+    let config = &config.kafka;
+    last_of(&PartitionReader::new(config, &config.topics.centroids, partition, ReadMode::ToEnd)?)
 }
 
 /// Returns the last position record of the partition that `reader` reads.

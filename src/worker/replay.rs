@@ -11,7 +11,7 @@ use rdkafka::message::Message;
 
 use crate::config::KafkaConfig;
 use crate::kafka::partition_reader::{PartitionReader, place};
-use crate::kafka::ports::{Reader, Step};
+use crate::kafka::ports::{ReadMode, Reader, Step};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome, Replaced};
 use leitong_base::record::Timestamp;
@@ -100,7 +100,7 @@ pub(crate) fn replay(
     until: Option<u64>,
     sink: &mut impl Sink,
 ) -> anyhow::Result<(Replayed, Clusterer, Watermarks)> {
-    let reader = PartitionReader::new(config, &config.topics.fingerprints, log_partition)?;
+    let reader = PartitionReader::new(config, &config.topics.fingerprints, log_partition, ReadMode::ToEnd)?;
     let (log_start, log_end) = reader.bounds()?;
     let end = until.map_or(log_end, |until| until.min(log_end));
     let from = start.clusterer.position().next_log_offset;
