@@ -45,7 +45,7 @@ impl Field {
     pub(crate) fn value(&self, decision: &Decision, json: Option<&[u8]>) -> Option<String> {
         let value = match self {
             Self::Host => host(&decision.url),
-            Self::Pointer(pointer) => match serde_json::from_str(raw_at(json?, pointer)?.get()).ok()? {
+            Self::Pointer(pointer) => match serde_json::from_str(&value_at(json?, pointer)?).ok()? {
                 serde_json::Value::Null => return None,
                 serde_json::Value::String(text) => text,
                 other => other.to_string(),
@@ -56,21 +56,37 @@ impl Field {
     }
 }
 
-/// Returns the value at `pointer`. Parses only the objects and arrays on the way to it.
-pub(super) fn raw_at<'a>(json: &'a [u8], pointer: &str) -> Option<&'a RawValue> {
-    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
-    let value = serde_json::from_slice(json).ok()?;
-    segments(pointer).try_fold(value, |value, segment| child(value, &segment))
+/// Returns the value at `pointer` in a JSON object, as JSON. Parses only the objects and arrays on the way to it.
+pub(super) fn value_at(json: &[u8], pointer: &str) -> Option<String> {
+    value_in(&object(json)?, pointer)
 }
 
-/// Returns the value of `segment` in an object or array.
-pub(super) fn child<'a>(value: &'a RawValue, segment: &str) -> Option<&'a RawValue> {
-    if value.get().starts_with('[') {
-        let items: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
-        return items.get(segment.parse::<usize>().ok()?).copied();
+/// Returns the fields of a JSON object.
+pub(super) fn object(json: &[u8]) -> Option<HashMap<String, &RawValue>> {
+    serde_json::from_slice(json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json)).ok()
+}
+
+/// Returns the value at `pointer` in an object with these fields, as JSON.
+pub(super) fn value_in(fields: &HashMap<String, &RawValue>, pointer: &str) -> Option<String> {
+    let mut segments = segments(pointer);
+    let first = fields.get(&*segments.next()?)?.get().to_owned();
+    segments.try_fold(first, |value, segment| child(&value, &segment))
+}
+
+/// Returns the value of `segment` in an object or array. A string may contain an object or array as JSON, as cells of
+/// CSV files do.
+fn child(value: &str, segment: &str) -> Option<String> {
+    if value.starts_with('"') {
+        let text: String = serde_json::from_str(value).ok()?;
+        let inner = text.trim();
+        return inner.starts_with(['{', '[']).then(|| child(inner, segment))?;
     }
-    let fields: HashMap<String, &RawValue> = serde_json::from_str(value.get()).ok()?;
-    fields.get(segment).copied()
+    if value.starts_with('[') {
+        let items: Vec<&RawValue> = serde_json::from_str(value).ok()?;
+        return items.get(segment.parse::<usize>().ok()?).map(|item| item.get().to_owned());
+    }
+    let fields: HashMap<String, &RawValue> = serde_json::from_str(value).ok()?;
+    fields.get(segment).map(|field| field.get().to_owned())
 }
 
 /// The error for text that is not a field.
@@ -96,5 +112,19 @@ impl fmt::Display for Field {
             Self::Host => "host",
             Self::Pointer(pointer) => pointer,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `--fields` looked into columns that hold JSON as text, but `--by`, `--one-per` and `--prefer` did not: all
+    /// documents of a CSV file were of the source `(none)`.
+    #[test]
+    fn values_in_text_that_is_json_are_found() {
+        let json = br#"{"meta":"{\"source\": [\"a\", \"b\"]}","text":"{no JSON"}"#;
+        assert_eq!(value_at(json, "/meta/source/1").as_deref(), Some("\"b\""));
+        assert_eq!(value_at(json, "/text/x"), None);
     }
 }

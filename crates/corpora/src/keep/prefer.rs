@@ -11,7 +11,7 @@ use std::str::FromStr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Decision;
-use super::fields::raw_at;
+use super::fields::value_at;
 use leitong_cluster::verdict::Kind;
 use leitong_text::page::mapping::first_name;
 
@@ -76,7 +76,7 @@ impl Prefer {
 
 /// Returns the number at `pointer`.
 fn number_at(json: &[u8], pointer: &str) -> Option<f64> {
-    match serde_json::from_str(raw_at(json, pointer)?.get()).ok()? {
+    match serde_json::from_str(&value_at(json, pointer)?).ok()? {
         serde_json::Value::Number(number) => number.as_f64(),
         serde_json::Value::String(text) => text.trim().parse().ok(),
         _ => None,

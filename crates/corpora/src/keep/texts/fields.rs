@@ -1,13 +1,12 @@
 //! The fields of the input that are written with each text (`--fields`).
 
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use serde_json::value::RawValue;
 
 use crate::keep::annotate;
+use crate::keep::fields::{object, value_in};
 use crate::keep::forms::Form;
 use crate::keep::wrong_option::WrongOption;
 use crate::source::csv;
@@ -149,27 +148,13 @@ pub(super) fn values(json: &[u8], fields: &[InputField]) -> Vec<Option<String>> 
     if fields.is_empty() {
         return Vec::new();
     }
-    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
-    let object: Option<HashMap<String, &RawValue>> = serde_json::from_slice(json).ok();
+    let object = object(json);
     let value = |field: &InputField| {
-        let mut segments = segments(&field.pointer);
-        let first = object.as_ref()?.get(&*segments.next()?)?.get().to_owned();
-        let value = segments.try_fold(first, |value, segment| child(&value, &segment))?;
+        let value = value_in(object.as_ref()?, &field.pointer)?;
         // Line ends are white space here: in strings, JSON escapes them.
         Some(value.replace(['\n', '\r'], " "))
     };
     fields.iter().map(value).collect()
-}
-
-/// Returns the value of `segment` in an object or array. A string may contain an object or array as JSON, as cells of
-/// CSV files do.
-fn child(value: &str, segment: &str) -> Option<String> {
-    if value.starts_with('"') {
-        let text: String = serde_json::from_str(value).ok()?;
-        let inner = text.trim();
-        return inner.starts_with(['{', '[']).then(|| child(inner, segment))?;
-    }
-    crate::keep::fields::child(serde_json::from_str(value).ok()?, segment).map(|value| value.get().to_owned())
 }
 
 #[cfg(test)]
