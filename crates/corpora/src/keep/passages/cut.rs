@@ -39,6 +39,8 @@ pub(crate) struct Cut {
 struct Line {
     /// The range in the text, without line end.
     original: Range<usize>,
+    /// The byte offset after the line end.
+    next: usize,
     /// The range in the normalised text.
     normalised: Range<usize>,
 }
@@ -54,12 +56,13 @@ impl Cutter {
     pub(crate) fn cut(&self, text: &mut String) -> Cut {
         let (mut normalised, mut lines) = (String::with_capacity(text.len()), Vec::new());
         let mut at = 0;
-        for line in text.split('\n') {
-            let start = normalised.len();
+        for line in text.split_inclusive('\n') {
+            let (start, next) = (normalised.len(), at + line.len());
+            let line = without_line_end(line);
             normalised.push_str(&(self.normalise)(line));
-            lines.push(Line { original: at..at + line.len(), normalised: start..normalised.len() });
+            lines.push(Line { original: at..at + line.len(), next, normalised: start..normalised.len() });
             normalised.push('\n');
-            at += line.len() + 1;
+            at = next;
         }
         let spans = self.spans(&normalised);
         let mut cut = Cut { passages: spans.len() as u64, ..Cut::default() };
@@ -77,13 +80,15 @@ impl Cutter {
                 true => Some(original.to_owned()),
                 false => self.without(original, &normalised[line.normalised.clone()], line, &spans, &mut cut),
             };
+            let line_end = &text[line.original.end..line.next];
             if let Some(kept) = kept {
                 out.push_str(&kept);
-                out.push('\n');
+                out.push_str(line_end);
+            } else if line_end.is_empty() {
+                // The last line goes with the line end before it.
+                out.truncate(without_line_end(&out).len());
             }
         }
-        // The last line has no line end.
-        out.pop();
         cut.bytes = (text.len() - out.len()) as u64;
         *text = out;
         cut
@@ -158,6 +163,11 @@ impl Cutter {
     }
 }
 
+/// Returns a line without the line feed at its end and the carriage return before it.
+fn without_line_end(line: &str) -> &str {
+    line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -196,6 +206,23 @@ mod tests {
         let unrelated = "Nothing here is in many documents, so nothing is cut.";
         assert_eq!(cut(&cutter, unrelated), (unrelated.to_owned(), Cut::default()));
         assert_eq!(cut(&cutter, FOOTER).0, "");
+    }
+
+    /// In texts with CRLF, a line from which a part was cut ended with LF, and a text whose last line was cut with CR.
+    #[test]
+    fn lines_keep_their_ends() {
+        let cutter = cutter(20, &[FOOTER]);
+        let footer = FOOTER.replace('\n', "\r\n");
+        for (text, kept) in [
+            (format!("One.\r\n{footer}\r\nTwo.\r\n"), "One.\r\nTwo.\r\n"),
+            (format!("One.\r\n{footer}"), "One."),
+            (format!("One.\r\n{footer}\r\n"), "One.\r\n"),
+            (format!("One. {footer}\r\nTwo."), "One.\r\nTwo."),
+            (format!("One.\n{FOOTER}"), "One."),
+            (format!("{FOOTER}\n\nOne.\n"), "\nOne.\n"),
+        ] {
+            assert_eq!(cut(&cutter, &text).0, kept, "{text:?}");
+        }
     }
 
     #[test]
