@@ -56,8 +56,8 @@ pub(crate) fn open_ranges(world: &SimWorld, log_partition: u32) -> anyhow::Resul
         return Ok(ranges);
     }
     for (topic, partition) in outputs(world, log_partition) {
-        let to = SimReader::uncommitted(world, &topic, partition)?.known_end()?;
-        let from = SimReader::new(world, &topic, partition)?.known_end()?;
+        let to = SimReader::new(world, &topic, partition, ReadMode::Uncommitted).known_end()?;
+        let from = SimReader::new(world, &topic, partition, ReadMode::ToEnd).known_end()?;
         if from < to {
             ranges.push(OpenRange { topic, partition, from, to });
         }
