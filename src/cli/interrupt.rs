@@ -1,10 +1,23 @@
-//! Ctrl-C and SIGTERM, for commands that run until the user stops them.
+//! Signals: Ctrl-C and SIGTERM, for commands that run until the user stops them, and the limit on files.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// Number of the signal for a file that would exceed the limit.
+const SIGXFSZ: i32 = 25;
+
+/// Makes writes beyond a limit on the size of files (`ulimit -f`) fail, and be reported. Otherwise the signal ends
+/// the process without a word.
+pub(super) fn outlive_file_limits() {
+    if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
+        let _guard = runtime.enter();
+        // Once a signal has had a listener, it ends the process no longer.
+        let _ = signal(SignalKind::from_raw(SIGXFSZ));
+    }
+}
 
 /// Listener for Ctrl-C and SIGTERM.
 pub(super) struct Interrupt {

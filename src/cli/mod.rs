@@ -135,6 +135,7 @@ enum Command {
 /// process can call this only once, since it sets up logging.
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    interrupt::outlive_file_limits();
     execute(Cli::try_parse_from(arguments))
 }
 
