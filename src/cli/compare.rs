@@ -72,6 +72,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let files = [&arguments.a, &arguments.b]
         .map(|name| file_and_id(name).map_or(name.into(), |(file, _)| file.into()));
     check_outputs(&html.collect::<Vec<_>>(), &files, &[])?;
+    let [a, b] = &files;
+    if a == b && documents::is_read_once(a) {
+        return Err(wrong(format_args!(
+            "{}: is named twice, but can be read only once; write it to a file first",
+            a.display()
+        )));
+    }
     let config = arguments.detector.config(arguments.config.as_deref())?;
     let comparer = Comparer::new(config).map_err(Wrong::from)?;
     let side = |name: &String| -> anyhow::Result<Side> {

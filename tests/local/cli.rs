@@ -120,6 +120,10 @@ fn compare_explains_its_result() {
     let missing = run(["compare", "examples/pages.jsonl#zh-pc", "examples/pages.jsonl#nothing"]);
     assert_eq!(missing.status, 2);
     assert!(missing.stderr.contains("no page has the id \"nothing\""), "{}", missing.stderr);
+    // The second page was said to be empty, since the first had used up the input.
+    let twice = run_with_input(["compare", "-", "-"], &text);
+    assert_eq!(twice.status, 2, "{}", twice.stdout);
+    assert!(twice.stderr.contains("-: is named twice, but can be read only once"), "{}", twice.stderr);
 }
 
 #[test]
