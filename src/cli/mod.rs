@@ -56,6 +56,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::config::load::ConfigError;
 use leitong_base::terminal;
 use leitong_corpora::keep::WrongOption;
 use leitong_store::snapshot::SnapshotError;
@@ -195,6 +196,7 @@ fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
 fn is_about_arguments(error: &anyhow::Error) -> bool {
     let folder = error.downcast_ref();
     error.is::<settings::Wrong>()
+        || error.is::<ConfigError>()
         || error.is::<WrongOption>()
         || matches!(folder, Some(SnapshotError::NotAFolder { .. } | SnapshotError::OtherFiles { .. }))
 }

@@ -14,6 +14,7 @@ use super::tables::WorkerTables;
 use crate::api::core::Core;
 use crate::api::server::ApiPort;
 use crate::api::token::Token;
+use crate::config::load::ConfigError;
 use crate::graph::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 
@@ -43,7 +44,8 @@ impl LookUpApi {
         if config.api.address.is_empty() {
             return Ok(None);
         }
-        let token = Token::from_config(&config.api).map_err(anyhow::Error::msg)?;
+        let token =
+            Token::from_config(&config.api).map_err(|fault| ConfigError::Faults { faults: vec![fault] })?;
         let tables = Arc::new(WorkerTables::new(Arc::clone(role)));
         let core = Core::new(&config, Arc::clone(stage), tables)?;
         let runtime = Builder::new_multi_thread()

@@ -51,6 +51,7 @@ use anyhow::{Context, bail};
 
 use self::fingerprint::PageSessions;
 use crate::config::admin::AdminConfig;
+use crate::config::load::ConfigError;
 use crate::config::traces::Settings as TraceSettings;
 use crate::config::{Config, KafkaConfig};
 use crate::console::admin::AdminConsole;
@@ -179,7 +180,8 @@ fn check_surroundings(config: &Config, roles: Roles) -> anyhow::Result<u32> {
 
 /// Returns the settings of tracing, from configuration and environment.
 fn trace_settings(config: &Config) -> anyhow::Result<Option<TraceSettings>> {
-    config.traces.settings(|name| std::env::var(name).ok()).map_err(anyhow::Error::msg)
+    let settings = config.traces.settings(|name| std::env::var(name).ok());
+    settings.map_err(|fault| ConfigError::Faults { faults: vec![fault] }.into())
 }
 
 fn trace_names(config: &KafkaConfig) -> traces::Names {

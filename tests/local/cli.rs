@@ -228,6 +228,27 @@ fn commands_that_need_kafka_require_its_address() {
     }
 }
 
+/// systemd starts a worker again and again unless the status says that its configuration is wrong.
+#[test]
+fn workers_report_what_their_settings_name_and_lack_as_wrong_configuration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (settings, told) in [
+        ("[fingerprint]\nsecret_env = \"NOT_SET\"\n", "\"NOT_SET\": is not set"),
+        ("[segment]\nuser_dictionary = \"none.txt\"\n", "none.txt"),
+        ("[traces]\nenabled = true\n", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    ] {
+        let config = format!("[kafka]\nbootstrap_servers = \"127.0.0.1:1\"\n{settings}");
+        let config = write(folder.path(), "worker.toml", config);
+        let output = leitong()
+            .args(["run".as_ref(), "--config".as_ref(), config.as_os_str()])
+            .env("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://localhost")
+            .output();
+        let run = Run::from_output(output.expect("it starts"));
+        assert_eq!(run.status, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(told), "{}", run.stderr);
+    }
+}
+
 #[test]
 fn user_dictionaries_are_applied() {
     let folder = tempfile::tempdir().expect("a folder");
