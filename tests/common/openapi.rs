@@ -53,6 +53,11 @@ impl Api {
         jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema")
     }
 
+    /// Returns the schema of an operation's request in JSON.
+    pub(crate) fn request_schema(&self, (method, path): (&str, &str)) -> Value {
+        self.document["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"].clone()
+    }
+
     /// Checks that the operation has this status, and that the body fits its schema.
     #[track_caller]
     pub(crate) fn check(&mut self, operation: (&str, &str), status: u16, answer: &Answer) {

@@ -306,6 +306,12 @@ fn pages_that_fit_their_schema_are_answered_and_others_are_refused() {
         }
     }
     // Names in the query apply to the one page, whatever its type.
+    for operation in [LOOK_UP, STORE] {
+        assert!(
+            api.validator(&api.request_schema(operation)).is_valid(&json!({ "text": "x" })),
+            "{operation:?}"
+        );
+    }
     for (content_type, body) in [("application/json", "{\"text\":\"x\"}"), ("text/plain", "x")] {
         for path in ["/v1/lookup", "/v1/pages"] {
             let answer = client.post(&format!("{path}?url=http://q/&id=q"), content_type, body);
