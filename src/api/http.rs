@@ -13,7 +13,7 @@ use std::time::Instant;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
@@ -36,6 +36,8 @@ use crate::telemetry::metrics;
 
 /// Number of records of a batch that one thread prepares at a time.
 const PREPARED_AT_ONCE: usize = 16;
+/// Content codings that a body may have.
+const CODINGS: [&str; 7] = ["gzip", "x-gzip", "deflate", "br", "zstd", "identity", ""];
 /// Approximate memory for the verdict on a stored page until it is sent.
 const VERDICT_BYTES: usize = 4096;
 
@@ -182,14 +184,14 @@ impl Edge {
         incoming: Incoming,
         reserved: &mut Reserved,
     ) -> Result<core::Request, Problem> {
-        let header = |name: HeaderName| parts.headers.get(name);
+        let codings = content_codings(&parts.headers)?;
         let body = body::receive(incoming, self.limits, &self.memory, reserved).await?;
-        let codings = header(CONTENT_ENCODING).map(|value| value.as_bytes().to_vec());
         let is_packed = codings.is_some() || body.starts_with(b"\x1f\x8b");
         let body = if is_packed {
             let limit = self.limits.bytes_max;
             self.memory.reserve(reserved, body.capacity() + limit).await?;
-            let decompress = move |core: &Core, _: &mut _| core.decompressed(body, codings.as_deref());
+            let decompress =
+                move |core: &Core, _: &mut _| core.decompressed(body, codings.as_ref().map(String::as_bytes));
             let body = self.pool.run(Urgency::LookUp, decompress).await??;
             Memory::shrink(reserved, body.capacity());
             body
@@ -197,7 +199,8 @@ impl Edge {
             body
         };
         let corpus = self.core.corpus_header().and_then(|name| parts.headers.get(name));
-        let content_type = header(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
+        let content_type =
+            parts.headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
         Ok(core::Request {
             query: parts.uri.query().unwrap_or_default().to_owned(),
             content_type,
@@ -276,6 +279,21 @@ impl Edge {
         verdicts
             .await
             .map_err(|_| Problem::new(ProblemKind::Internal, "this is a bug in Leitong; please report it"))?
+    }
+}
+
+/// Returns the content codings of a body, which may be in several headers. `None` if there are none.
+fn content_codings(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let all: Vec<_> = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes).collect();
+    let codings = String::from_utf8_lossy(&all.join(&b","[..])).to_ascii_lowercase();
+    match codings.split(',').map(str::trim).find(|coding| !CODINGS.contains(coding)) {
+        Some(unknown) => Err(Problem::new(
+            ProblemKind::UnsupportedMediaType,
+            format!(
+                "content-encoding {unknown:?}: not supported; send gzip, deflate, br, zstd, or no content-encoding"
+            ),
+        )),
+        None => Ok((!codings.is_empty()).then_some(codings)),
     }
 }
 

@@ -61,8 +61,8 @@ kinds! {
     TooSlow "too-slow" 408 "The body did not arrive in time",
     /// The body has too many bytes or pages.
     TooLarge "too-large" 413 "The body is too large",
-    /// The content type of the body is not supported.
-    UnsupportedMediaType "unsupported-media-type" 415 "The content type is not supported",
+    /// The content type or a content coding of the body is not supported.
+    UnsupportedMediaType "unsupported-media-type" 415 "The content type or coding is not supported",
     /// The page's corpus, or the cluster, is in a log partition of another instance.
     NotHere "not-here" 421 "Another instance has the table",
     /// The body or record is not a valid page.

@@ -177,6 +177,26 @@ fn bodies_come_in_any_charset_and_coding() {
         kind(&mut client, "application/json", "Content-Encoding: zstd\r\n", &compressed),
         "EXACT_DUPLICATE"
     );
+    // A proxy adds a header for its own coding.
+    let twice = common::gzip(&compressed);
+    let headers = "Content-Encoding: zstd\r\nContent-Encoding: gzip\r\n";
+    assert_eq!(kind(&mut client, "application/json", headers, &twice), "EXACT_DUPLICATE");
+    // A body with another coding must not be stored as a page that is not text.
+    for unknown in ["lz4", "gzip, compress", "utf-8"] {
+        let headers = format!("Content-Type: text/html\r\nContent-Encoding: {unknown}\r\n");
+        let refused = client
+            .ask("POST /v1/pages?url=http%3A%2F%2Fb%2F", &headers, b"\x04\"M\x18...")
+            .expect("an answer");
+        assert_eq!((refused.status, refused.problem()), (415, "unsupported-media-type"), "{unknown}");
+        let names_it = refused.body["detail"]
+            .as_str()
+            .is_some_and(|detail| unknown.ends_with(detail.split('"').nth(1).unwrap_or("-")));
+        assert!(names_it, "{}", refused.body);
+    }
+    assert_eq!(
+        kind(&mut client, "application/json", "Content-Encoding: identity\r\n", json.as_bytes()),
+        "EXACT_DUPLICATE"
+    );
     // A page sent as the request's body is stored under the URL in the query.
     let stored = client.post("/v1/pages?url=https%3A%2F%2Fc%2F%E4%BD%A0&id=c%20d", "text/html", &html);
     assert_eq!(stored.body["verdict"]["url"], "https://c/你", "{}", stored.body);
