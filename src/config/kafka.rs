@@ -269,8 +269,12 @@ impl KafkaConfig {
                 redact::text(id)
             ));
         }
-        if self.app.trim().is_empty() {
-            faults.push(format!("kafka.app = {:?}: must not be empty", self.app));
+        if !is_name(&self.app) {
+            faults.push(format!(
+                "kafka.app = {}: is part of names of groups and transactions, so it must be a name of 1 to 249 \
+                 letters, digits, `.`, `_` and `-`",
+                redact::text(&self.app)
+            ));
         }
         // Leitong sets these headers itself.
         let is_own = |name: &&String| verdict_headers::NAMES.iter().any(|own| name.eq_ignore_ascii_case(own));
@@ -359,7 +363,7 @@ const FILES: [&str; 6] = [
 /// Returns true if Kafka accepts the name.
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    (1..=249).contains(&name.len()) && name.chars().all(fits)
+    (1..=249).contains(&name.len()) && name.chars().all(fits) && !matches!(name, "." | "..")
 }
 
 /// Returns true if `server` has only characters of a broker's address, so an error may show it.
@@ -545,9 +549,29 @@ mod tests {
             faults,
             [
                 "kafka.properties.acks: is set by Leitong; remove it",
-                "kafka.app = \" \": must not be empty",
+                "kafka.app = \" \": is part of names of groups and transactions, so it must be a name of 1 to 249 letters, \
+                 digits, `.`, `_` and `-`",
                 "kafka.topics.verdicts = \"leitong.pages\": is already the name of kafka.topics.pages; choose another"
             ]
         );
+    }
+
+    /// Any characters were accepted, and a line feed in a group id broke logs and metrics of brokers.
+    #[test]
+    fn names_that_brokers_refuse_are_refused() {
+        for name in ["", ".", "..", "my app", "a/b", "línea", "a\nb", "a:b", &"a".repeat(250)] {
+            let mut config = KafkaConfig { app: name.to_owned(), ..KafkaConfig::default() };
+            config.topics.pages = name.to_owned();
+            let faults = config.faults();
+            assert!(faults.iter().any(|fault| fault.starts_with("kafka.app = ")), "{name:?}: {faults:?}");
+            assert!(
+                faults.iter().any(|fault| fault.starts_with("kafka.topics.pages = ")),
+                "{name:?}: {faults:?}"
+            );
+        }
+        for name in ["leitong", "Team-A.news_2", "1"] {
+            let config = KafkaConfig { app: name.to_owned(), ..KafkaConfig::default() };
+            assert_eq!(config.faults(), Vec::<String>::new());
+        }
     }
 }
