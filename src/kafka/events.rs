@@ -1,7 +1,8 @@
 //! Handles everything that librdkafka reports apart from messages: errors go to the log, statistics to
 //! metrics.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::ConsumerContext;
@@ -10,6 +11,7 @@ use rdkafka::producer::{DeliveryResult, ProducerContext};
 use rdkafka::statistics::Partition;
 use rdkafka::{ClientContext, Statistics};
 
+use super::repeats::Repeats;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 
@@ -83,7 +85,8 @@ impl ClientEvents {
         }
     }
 
-    /// Logs and counts an error that concerns no message. librdkafka recovers from such errors on its own.
+    /// Logs and counts an error that concerns no message. librdkafka recovers from such errors on its own. Each broker
+    /// has one line per minute and kind of error, whatever number of clients cannot reach it.
     fn report(&self, error: &KafkaError, reason: &str) {
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PartitionEOF) {
             return; // requested, and not an error
@@ -92,8 +95,35 @@ impl ClientEvents {
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
             return; // each broker's error was already reported
         }
-        tracing::warn!(client = self.client, %error, "{reason}{}", remedy(error));
+        // Another error of the same broker is not hidden by the first.
+        let kind = broker(reason).map(|broker| format!("{broker} {:?}", error.rdkafka_error_code()));
+        let Some(left_out) = repeats().report(kind.as_deref(), Instant::now()) else {
+            tracing::debug!(client = self.client, %error, "{reason}");
+            return;
+        };
+        let repeats = match left_out {
+            0 => String::new(),
+            count => format!("; {count} more of these errors since the last line"),
+        };
+        tracing::warn!(client = self.client, %error, "{reason}{}{repeats}", remedy(error));
     }
+}
+
+/// Returns the errors of all clients of this process.
+fn repeats() -> MutexGuard<'static, Repeats> {
+    static REPEATS: LazyLock<Mutex<Repeats>> = LazyLock::new(Mutex::default);
+    REPEATS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the host and port of the broker that an error is about, or `None`. librdkafka's messages begin with
+/// `sasl_ssl://host:port/7: `, where 7 is the broker's id.
+fn broker(reason: &str) -> Option<&str> {
+    let (name, _) = reason.split_once(": ")?;
+    let name = name.split_once("://").map_or(name, |(_, name)| name);
+    let (broker, _) = name.split_once('/')?;
+    let (host, port) = broker.rsplit_once(':')?;
+    let is_broker = !host.is_empty() && !host.contains(' ') && port.parse::<u16>().is_ok();
+    is_broker.then_some(broker)
 }
 
 /// Returns what to do about an error that lasts until somebody acts.
@@ -195,3 +225,21 @@ macro_rules! reports_by_events {
     };
 }
 pub(crate) use reports_by_events;
+
+#[cfg(test)]
+mod tests {
+    use super::broker;
+
+    #[test]
+    fn errors_name_their_broker() {
+        for (reason, found) in [
+            ("127.0.0.1:9/bootstrap: Connect to ipv4#127.0.0.1:9 failed", Some("127.0.0.1:9")),
+            ("sasl_ssl://kafka-1.example:9093/7: Disconnected: verify", Some("kafka-1.example:9093")),
+            ("ssl://[::1]:9093/bootstrap: SSL handshake failed", Some("[::1]:9093")),
+            ("2/3 brokers are down", None),
+            ("Fetch from broker 1 failed: Not leader", None),
+        ] {
+            assert_eq!(broker(reason), found, "{reason}");
+        }
+    }
+}

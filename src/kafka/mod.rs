@@ -26,6 +26,7 @@ pub(crate) mod partition_reader;
 pub(crate) mod polled;
 pub(crate) mod ports;
 pub(crate) mod received;
+mod repeats;
 pub(crate) mod sample;
 pub(crate) mod session;
 pub(crate) mod tail;
