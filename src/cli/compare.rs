@@ -135,7 +135,7 @@ fn text(sides: &[Side; 2], comparer: &Comparer) -> String {
     };
     row("title", &|side| side.title.clone().unwrap_or_else(|| "–".to_owned()));
     row("charset", &|side| {
-        side.charset.map_or("already decoded".to_owned(), |charset| {
+        side.charset.as_ref().map_or("already decoded".to_owned(), |charset| {
             format!("{} ({:?}), {} malformed", charset.name, charset.how, charset.malformed)
         })
     });

@@ -418,7 +418,7 @@ fn note_unversioned(paths: &[PathBuf], inputs: &[Input]) {
 
 /// Counts a record that went through the fingerprint stage, whatever its outcome is.
 fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
-    counts.repaired(fingerprinted.repaired);
+    counts.repaired(&fingerprinted.repaired);
     if !fingerprinted.has_body {
         counts.page_without_body();
     }

@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 use super::documents::{self, UnreadRecords};
 use super::outputs::check_outputs;
 use super::settings::{self, Wrong, wrong};
+use super::summary::repairs;
 use crate::config::Config;
 use crate::console::pages::is_text_file;
 use crate::pipeline::document::{self, Charset, DecodedDocument};
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_corpora::sink::WholeLines;
+use leitong_corpora::sink::{Counts, WholeLines};
 use leitong_corpora::source::Input;
 use leitong_text::extract::{Document, Extractor, Paragraph, ParagraphKind};
 use leitong_text::page::mapping::MessageOutcome;
@@ -78,6 +79,12 @@ fn one(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode>
         Format::Json => format!("{:#}\n", describe(&reading)),
     };
     terminal::print(&text).context("cannot write the text")?;
+    let (counts, mut repaired) = (Counts::default(), page.repaired);
+    if let Some(charset) = reading.charset {
+        charset.note_in(&mut repaired);
+    }
+    counts.repaired(&repaired);
+    terminal::note_lines(repairs(&counts));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -101,14 +108,16 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
     let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut extractor = extractor(format, config);
     let mut out = WholeLines::create(Path::new("-"))?;
-    let (mut skipped, mut unread) = (0_u64, UnreadRecords::default());
+    let (mut skipped, mut unread, counts) = (0_u64, UnreadRecords::default(), Counts::default());
     documents::for_each_record(source, |record| {
         let place = record.place;
         match reader.record_of_file(&place, record.payload) {
             Ok(MessageOutcome::Skipped(_)) => skipped += 1,
-            Ok(MessageOutcome::Page(page)) => out
-                .push(&line(&page, format, &mut extractor, config.page.work_max))
-                .context("cannot write texts")?,
+            Ok(MessageOutcome::Page(mut page)) => {
+                out.push(&line(&mut page, format, &mut extractor, config.page.work_max))
+                    .context("cannot write texts")?;
+                counts.repaired(&page.repaired);
+            }
             Err(no_page) => unread.count(&place, &no_page),
         }
         Ok(())
@@ -117,11 +126,12 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
     if skipped > 0 {
         terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
     }
+    terminal::note_lines(repairs(&counts));
     Ok(unread.finish())
 }
 
-/// Formats one line of `--jsonl`.
-fn line(page: &Page, format: Format, extractor: &mut Extractor, work_max: u64) -> Value {
+/// Formats one line of `--jsonl`, and notes in the page what could not be decoded.
+fn line(page: &mut Page, format: Format, extractor: &mut Extractor, work_max: u64) -> Value {
     let mut line = json!({ "id": page.id, "url": page.url, "title": page.title, "text": "" });
     match document::read_markdown(page, extractor, &mut Work::up_to(work_max)) {
         Ok((reading, markdown)) => {
@@ -131,11 +141,14 @@ fn line(page: &Page, format: Format, extractor: &mut Extractor, work_max: u64) -
                 Format::Text | Format::Json => reading.document.text(),
             });
             line["kind"] = json!(reading.document.kind);
-            line["charset"] = json!(reading.charset.map(|charset| charset.name));
+            line["charset"] = json!(reading.charset.as_ref().map(|charset| charset.name));
             line["wall"] = json!(reading.document.wall);
             line["credits"] = json!(reading.document.credits);
             if reading.no_content.is_some() {
                 line["reason"] = json!(reading.no_content);
+            }
+            if let Some(charset) = reading.charset {
+                charset.note_in(&mut page.repaired);
             }
         }
         Err(refusal) => line["reason"] = json!(refusal.reason),
@@ -152,8 +165,8 @@ fn describe(reading: &DecodedDocument) -> Value {
         "wall": wall,
         "credits": credits,
         "reason": reading.no_content,
-        "charset": reading.charset.map(|Charset { name, how, malformed }| {
-            json!({ "name": name, "told_by": how, "malformed": malformed })
+        "charset": reading.charset.as_ref().map(|Charset { name, how, malformed, unknown }| {
+            json!({ "name": name, "told_by": how, "malformed": malformed, "unknown": unknown })
         }),
         "paragraphs": paragraphs.iter().map(describe_paragraph).collect::<Vec<_>>(),
     })

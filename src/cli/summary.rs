@@ -38,9 +38,22 @@ pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elaps
         ("blank lines, skipped", skipped.blank_lines),
         ("lines of indexes, skipped by [input.filter]", skipped.index_lines),
     ];
-    let of_mapping = counts.skipped_in_words().into_iter().chain(counts.repaired_in_words());
+    let of_mapping = counts.skipped_in_words();
     for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0).chain(of_mapping) {
         let _ = writeln!(out, "{count:>12}  {what}");
+    }
+    out + &repairs(counts)
+}
+
+/// Formats the counts of what was repaired, a line each.
+pub(super) fn repairs(counts: &Counts) -> String {
+    let mut out = String::new();
+    for (what, count) in counts.repaired_in_words() {
+        let _ = writeln!(out, "{count:>12}  {what}");
+    }
+    for (charset, count) in counts.unknown_charsets() {
+        let _ =
+            writeln!(out, "{count:>12}  pages in the unknown charset {charset:?}, read in a detected one");
     }
     out
 }

@@ -15,7 +15,7 @@ use leitong_text::extract::{
     Document, ExtractConfig, ExtractError, ExtractedPage, Extractor, Known, PageBlock, PageKind, Paragraph,
     Syntax,
 };
-use leitong_text::page::{Address, Body, Page};
+use leitong_text::page::{Address, Body, Page, Repaired};
 
 /// Steps of work per byte that is decoded, or divided into lines.
 const BYTE_STEPS: u64 = 10;
@@ -33,14 +33,24 @@ pub struct DecodedDocument {
 }
 
 /// The charset of a body.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Charset {
-    /// The name in the Encoding Standard.
+    /// The name in the Encoding Standard, or the registered one.
     pub name: &'static str,
     /// The source of the charset.
     pub how: decode::How,
     /// Number of malformed characters, each replaced by U+FFFD.
     pub malformed: usize,
+    /// The declared charset, if it is not known.
+    pub unknown: Option<Box<str>>,
+}
+
+impl Charset {
+    /// Notes in `repaired` what could not be decoded.
+    pub(crate) fn note_in(self, repaired: &mut Repaired) {
+        repaired.broken_bytes = self.malformed > 0;
+        repaired.unknown_charset = self.unknown;
+    }
 }
 
 /// The reason why a page has no document.
@@ -149,8 +159,9 @@ fn read_and_look<Found>(
             Cow::Borrowed(html.as_str())
         }
         Body::HtmlBytes(bytes) => {
-            let Decoded { text, charset: name, how, malformed } = decode::decode(bytes, &page.hints)?;
-            charset = Some(Charset { name, how, malformed });
+            let Decoded { text, charset: name, how, malformed, unknown } =
+                decode::decode(bytes, &page.hints)?;
+            charset = Some(Charset { name, how, malformed, unknown });
             text
         }
     };

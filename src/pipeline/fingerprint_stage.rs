@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::document::{self, DecodedDocument};
+use super::document::{self, Charset, DecodedDocument};
 use super::marks::{Marks, Step};
 use super::page_message::Message;
 use super::page_reader::{NoPage, PageReader, bounded};
@@ -99,6 +99,13 @@ impl Workspace {
     pub(crate) fn into_terms(self) -> Terms {
         self.terms
     }
+}
+
+/// What is found in a page apart from its text.
+#[derive(Default)]
+struct Found {
+    credits: Option<Box<Credits>>,
+    charset: Option<Charset>,
 }
 
 /// The result for a record.
@@ -338,15 +345,18 @@ impl FingerprintStage {
 
     /// Turns a page into a record of the log. Never panics: an internal error, for example in a library,
     /// makes the page undecidable.
-    pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
+    pub fn process_page(&self, source: Place, mut page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let mut work = Work::up_to(self.config.page.work_max);
-        let (mut credits, mut compressed_text) = (None, None);
+        let (mut found, mut compressed_text) = (Found::default(), None);
         workspace.marks.begin();
         let analysis = guarded(|| {
-            let analysis = self.analyse(&page, workspace, &mut work, &mut credits);
+            let analysis = self.analyse(&page, workspace, &mut work, &mut found);
             compressed_text = self.compressed(&page, &analysis.1, workspace);
             analysis
         });
+        if let Some(charset) = found.charset.take() {
+            charset.note_in(&mut page.repaired);
+        }
         if analysis.is_none() {
             tracing::error!(
                 page_id = page.id,
@@ -375,7 +385,7 @@ impl FingerprintStage {
             log_time: fetched_at.map(|time| time.min(Timestamp::now())),
             passthrough,
             carried: None,
-            credits,
+            credits: found.credits,
             text,
             outcome,
         }));
@@ -405,15 +415,16 @@ impl FingerprintStage {
         page: &Page,
         workspace: &mut Workspace,
         work: &mut Work,
-        credits: &mut Option<Box<Credits>>,
+        found: &mut Found,
     ) -> (Option<TextDigest>, Outcome) {
         let Workspace { extractor, terms, digest_buffer, marks, compressor: _ } = workspace;
         let read = document::read_and_mark(page, extractor, work, marks);
-        let DecodedDocument { mut document, no_content, .. } = match read {
+        let DecodedDocument { mut document, no_content, charset } = match read {
             Ok(reading) => reading,
             Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };
-        *credits = document.credits.take();
+        found.credits = document.credits.take();
+        found.charset = charset;
         let text = text_digest(&document, &self.digest_hash, digest_buffer);
         marks.end(Step::Extract);
         if let Some(reason) = no_content {

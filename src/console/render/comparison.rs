@@ -154,7 +154,7 @@ fn figures(comparison: &Comparison, language: Language) -> Markup {
         (language.say("title", "标题"), of_each(&|side| side.title.as_deref().map_or_else(none, quoted))),
         (
             language.say("charset", "字符集"),
-            of_each(&|side| match side.charset {
+            of_each(&|side| match &side.charset {
                 Some(charset) if charset.malformed > 0 => {
                     html! { (charset.name) ", " (charset.malformed) " " (language.say("malformed", "处损坏")) }
                 }

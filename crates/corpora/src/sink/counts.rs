@@ -9,6 +9,9 @@ use leitong_cluster::verdict::{Conclusion, Kind};
 use leitong_text::page::Repaired;
 use leitong_text::page::mapping::Skip;
 
+/// Maximum number of unknown charsets that are counted one by one.
+const UNKNOWN_CHARSETS_MAX: usize = 16;
+
 /// Counts of one run.
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -25,6 +28,8 @@ pub struct Counts {
     breaks_off: AtomicU64,
     cut_short: AtomicU64,
     without_url: AtomicU64,
+    broken_bytes: AtomicU64,
+    unknown_charsets: Mutex<BTreeMap<Box<str>, u64>>,
     without_body: AtomicU64,
     left_out: AtomicU64,
     skipped: Mutex<BTreeMap<Skip, u64>>,
@@ -48,13 +53,19 @@ impl Counts {
     }
 
     /// Counts the repairs of one page.
-    pub fn repaired(&self, repaired: Repaired) {
+    pub fn repaired(&self, repaired: &Repaired) {
         self.lone_surrogates.fetch_add(u64::from(repaired.lone_surrogates), Ordering::Relaxed);
         self.bad_fetched_at.fetch_add(u64::from(repaired.bad_fetched_at), Ordering::Relaxed);
         self.passthrough_too_large.fetch_add(u64::from(repaired.passthrough_too_large), Ordering::Relaxed);
         self.breaks_off.fetch_add(u64::from(repaired.breaks_off), Ordering::Relaxed);
         self.cut_short.fetch_add(u64::from(repaired.cut_short), Ordering::Relaxed);
         self.without_url.fetch_add(u64::from(repaired.without_url), Ordering::Relaxed);
+        self.broken_bytes.fetch_add(u64::from(repaired.broken_bytes), Ordering::Relaxed);
+        if let Some(charset) = &repaired.unknown_charset {
+            let mut charsets = lock(&self.unknown_charsets);
+            let is_listed = charsets.len() < UNKNOWN_CHARSETS_MAX || charsets.contains_key(charset);
+            *charsets.entry(if is_listed { charset.clone() } else { "others".into() }).or_default() += 1;
+        }
     }
 
     /// Counts a page without a body.
@@ -152,12 +163,19 @@ impl Counts {
                 &self.cut_short,
             ),
             ("documents without a url, which got document:FILE#ROW", &self.without_url),
+            ("pages with bytes that are not in their charset, replaced by U+FFFD", &self.broken_bytes),
         ];
         counts
             .map(|(what, count)| (what, count.load(Ordering::Relaxed)))
             .into_iter()
             .filter(|c| c.1 > 0)
             .collect()
+    }
+
+    /// Returns the number of pages by the charset that they declare, if it is not known.
+    #[must_use]
+    pub fn unknown_charsets(&self) -> BTreeMap<Box<str>, u64> {
+        lock(&self.unknown_charsets).clone()
     }
 
     fn kind(&self, kind: Kind) -> &AtomicU64 {

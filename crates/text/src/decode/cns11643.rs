@@ -54,6 +54,13 @@ fn convert(bytes: &[u8]) -> Option<String> {
     Some(BIG5.decode_without_bom_handling(&big5).0.into_owned())
 }
 
+/// Returns the character in this row and cell of a plane, given by their bytes below 0x80, or `?`.
+pub(super) fn character(plane: usize, row: u8, cell: u8) -> String {
+    let index = |byte: u8| usize::from(byte.saturating_sub(0x21));
+    let big5 = big5_of(plane, index(row) * ROW + index(cell));
+    BIG5.decode_without_bom_handling(&big5).0.trim_end().to_owned()
+}
+
 /// Returns the two bytes of Big5 for a position in a plane, or `?` and a space if Big5 has none.
 fn big5_of(plane: usize, position: usize) -> [u8; 2] {
     let runs = match plane {

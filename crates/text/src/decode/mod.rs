@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bytes → media (is this HTML or text at all?) → UTF-8? → candidates: BOM, charset field, Content-Type, <meta>
-//!       → plausibility of the declared one on a sample → detection on that sample → encoding_rs
+//!       → plausibility of the declared one on a sample → detection on that sample → words → encoding_rs, tables
 //! ```
 //! In: a body as fetched and what the crawler and server say about it ([`Hints`]). Out: [`Decoded`], borrowed if the
 //! bytes are UTF-8 already, or a [`DecodeError`] with the reason why there is no text.
@@ -13,37 +13,50 @@
 //! text.
 
 mod candidates;
+mod charset;
 mod cns11643;
 mod detect;
+mod ebcdic;
+mod hz;
+mod iso2022;
 mod media;
 mod plausible;
 mod sample;
+mod tables;
 mod utf16;
+mod utf7;
 mod utf8;
+mod words;
 
 use std::borrow::Cow;
 
-use encoding_rs::{EUC_KR, Encoding, ISO_2022_JP, REPLACEMENT, UTF_8};
+use candidates::Declared;
+use charset::{Charset, SevenBit};
+use encoding_rs::{Encoding, UTF_8};
 use serde::Serialize;
+use tables::Table;
 use thiserror::Error;
 
 use crate::page::Hints;
 
 /// Version of these rules, part of the fingerprint hash. Raise it whenever the same bytes may give another text than
 /// before.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// A decoded page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded<'a> {
     /// The text, without a byte order mark.
     pub text: Cow<'a, str>,
-    /// The Encoding Standard's name, or one that it lacks: `UTF-32LE`, `UTF-32BE`, `EUC-TW`, `ISO-2022-KR`.
+    /// The Encoding Standard's name, or the registered one of a charset that it lacks, such as `UTF-32LE`, `EUC-TW`,
+    /// `HZ-GB-2312` and `IBM850`.
     pub charset: &'static str,
     /// The source of the charset.
     pub how: How,
     /// Number of U+FFFD that replace bytes without a character in the charset (one may replace several).
     pub malformed: usize,
+    /// The declared charset, if it is not known and the charset was detected instead.
+    pub unknown: Option<Box<str>>,
 }
 
 /// The source of a page's charset.
@@ -101,20 +114,22 @@ fn text<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> 
     if let Some(decoded) = utf16::decode(bytes) {
         return Ok(decoded);
     }
-    media::check_control_bytes(bytes)?;
-    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
-        return Ok(seven_bit(bytes).unwrap_or(Decoded {
-            text: Cow::Borrowed(text),
-            charset: UTF_8.name(),
-            how: How::Utf8,
-            malformed: 0,
-        }));
+    if let Some(detected) = ebcdic::detect(bytes) {
+        return Ok(ebcdic(bytes, hints, detected));
     }
-    let is_declared = candidates::declared(bytes, hints).any(|(encoding, _)| encoding == UTF_8);
-    if utf8::is_meant(bytes, is_declared) {
+    if let Err(not_text) = media::check_control_bytes(bytes) {
+        return utf16::decode_without_zeros(bytes).ok_or(not_text);
+    }
+    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+        return Ok(
+            seven_bit(bytes, hints).unwrap_or_else(|| decoded_as(text.into(), UTF_8.name(), How::Utf8))
+        );
+    }
+    let declared = Declared::new(bytes, hints);
+    if utf8::is_meant(bytes, declared.is_utf8()) {
         return Ok(decode_as(UTF_8, How::Utf8, bytes));
     }
-    Ok(legacy(bytes, hints))
+    Ok(legacy(bytes, declared))
 }
 
 /// Checks if `text`, which is decoded already, may be a page.
@@ -135,47 +150,82 @@ pub fn is_plain_text(text: &str, hints: &Hints) -> bool {
         && !media::looks_like_markup(text)
 }
 
-/// Decodes the encodings whose bytes are all ASCII, recognised by their escape codes.
-fn seven_bit(bytes: &[u8]) -> Option<Decoded<'_>> {
-    match detect::escape_codes(bytes)? {
-        detect::Escapes::Japanese => {
-            Some(decode_as(ISO_2022_JP, How::Detected, bytes)).filter(|d| d.malformed == 0)
-        }
-        detect::Escapes::Korean => {
-            let euc_kr = detect::euc_kr_of_iso_2022_kr(bytes);
-            let (text, _, had_errors) = EUC_KR.decode(&euc_kr);
-            let text = Cow::Owned(text.into_owned());
-            (!had_errors).then_some(Decoded {
-                text,
-                charset: "ISO-2022-KR",
-                how: How::Detected,
-                malformed: 0,
-            })
-        }
+/// Decodes EBCDIC. The header or the markup, which is in EBCDIC itself, may declare another code page than the detected
+/// one.
+fn ebcdic(bytes: &[u8], hints: &Hints, detected: &'static Table) -> Decoded<'static> {
+    let text = detected.decode(bytes);
+    let is_ebcdic = |(charset, how)| match charset {
+        Charset::Table(table) if table.is_ebcdic() => Some((table, how)),
+        _ => None,
+    };
+    match Declared::new(text.as_bytes(), hints).charsets().find_map(is_ebcdic) {
+        Some((table, how)) => decoded_as(table.decode(bytes).into(), table.name, how),
+        None => decoded_as(text.into(), detected.name, How::Detected),
     }
 }
 
-/// Decodes bytes that are not UTF-8.
-fn legacy<'a>(bytes: &'a [u8], hints: &Hints) -> Decoded<'a> {
-    let sample = sample::take(bytes);
-    let detected = detect::detect(&sample);
-    for (encoding, how) in candidates::declared(bytes, hints) {
-        if encoding != UTF_8 && encoding != REPLACEMENT && plausible::may_be(encoding, detected, &sample) {
-            return decode_as(encoding, how, bytes);
+/// Decodes the charsets whose bytes are all ASCII, if they are declared or detected.
+fn seven_bit(bytes: &[u8], hints: &Hints) -> Option<Decoded<'static>> {
+    let has_escapes = memchr::memchr(0x1b, bytes).is_some();
+    if !has_escapes && !bytes.is_ascii() {
+        return None;
+    }
+    let declared = Declared::new(bytes, hints);
+    let declaration = |wanted: SevenBit| {
+        declared
+            .charsets()
+            .find(|(charset, _)| matches!(charset, Charset::SevenBit(found) if *found == wanted))
+    };
+    if has_escapes && let Some(iso2022::Text { text, charset, characters }) = iso2022::decode(bytes) {
+        let how = declaration(SevenBit::Iso2022).map(|(_, how)| how);
+        let decoded = decoded_as(text.into(), charset, how.unwrap_or(How::Detected));
+        if how.is_some() || decoded.malformed * 4 <= characters {
+            return Some(decoded);
         }
     }
-    if let Some(text) = cns11643::decode(bytes, &sample) {
-        return Decoded { text: Cow::Owned(text), charset: "EUC-TW", how: How::Detected, malformed: 0 };
+    if !bytes.is_ascii() {
+        return None;
     }
-    decode_as(detected, How::Detected, bytes)
+    let hz = declaration(SevenBit::Hz);
+    let utf7 = declaration(SevenBit::Utf7);
+    let how = |declared: Option<(Charset, How)>| declared.map_or(How::Detected, |(_, how)| how);
+    hz::decode(bytes, hz.is_some()).map(|text| decoded_as(text.into(), "HZ-GB-2312", how(hz))).or_else(|| {
+        utf7::decode(bytes, utf7.is_some()).map(|text| decoded_as(text.into(), "UTF-7", how(utf7)))
+    })
+}
+
+/// Decodes bytes that are not UTF-8.
+fn legacy(bytes: &[u8], declared: Declared) -> Decoded<'_> {
+    let sample = sample::take(bytes);
+    let detected = detect::detect(&sample);
+    let plausible = |charset: Charset| !charset.is(UTF_8) && plausible::may_be(charset, detected, &sample);
+    let found = declared.charsets().find(|(charset, _)| plausible(*charset));
+    if found.is_none()
+        && let Some(text) = cns11643::decode(bytes, &sample)
+    {
+        return Decoded { unknown: declared.unknown, ..decoded_as(text.into(), "EUC-TW", How::Detected) };
+    }
+    let (charset, how) = found.unwrap_or((Charset::Standard(detected), How::Detected));
+    let (charset, how) = match words::corrected(charset, detected, &sample) {
+        Some(corrected) => (corrected, How::Detected),
+        None => (charset, how),
+    };
+    let unknown = declared.unknown.filter(|_| how == How::Detected);
+    Decoded { unknown, ..decoded_as(charset.decode(bytes), charset.name(), how) }
 }
 
 /// Decodes `bytes` as `encoding`, replacing invalid bytes.
 fn decode_as<'a>(encoding: &'static Encoding, how: How, bytes: &'a [u8]) -> Decoded<'a> {
-    let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
-    let malformed =
-        if had_errors { memchr::memmem::find_iter(text.as_bytes(), "\u{fffd}").count() } else { 0 };
-    Decoded { text, charset: encoding.name(), how, malformed }
+    decoded_as(encoding.decode_without_bom_handling(bytes).0, encoding.name(), how)
+}
+
+/// Returns a decoded page.
+fn decoded_as<'a>(text: Cow<'a, str>, charset: &'static str, how: How) -> Decoded<'a> {
+    let malformed = match &text {
+        Cow::Borrowed(_) => 0,
+        Cow::Owned(text) => memchr::memmem::find_iter(text.as_bytes(), "\u{fffd}").count(),
+    };
+    Decoded { text, charset, how, malformed, unknown: None }
 }
 
 #[cfg(test)]
@@ -214,6 +264,33 @@ mod tests {
         assert_eq!(charset_of(b"\xff\xfe\0\0a\0\0\0", &none), ("UTF-32LE", How::Bom));
         assert_eq!(charset_of(b"\x1b$B$3$s\x1b(B", &none), ("ISO-2022-JP", How::Detected));
         assert_eq!(charset_of(b"\x1b$)C\x0e?*;g@{\x0f", &none), ("ISO-2022-KR", How::Detected));
+    }
+
+    /// HZ, UTF-7, EBCDIC and ISO-2022-CN were read as they stand, without a word.
+    #[test]
+    fn charsets_that_the_standard_lacks_are_decoded_and_named() {
+        let declared = |charset: &str| Hints { charset: Some(charset.to_owned()), content_type: None };
+        let read = |bytes: &[u8], hints: &Hints| {
+            decode(bytes, hints).map(|found| (found.text.into_owned(), found.charset, found.malformed))
+        };
+        for (bytes, hints, text, charset) in [
+            (&b"<p>~{VPND~}"[..], declared("hz-gb-2312"), "<p>中文", "HZ-GB-2312"),
+            (b"<meta charset=utf-7>+AOk-", Hints::default(), "<meta charset=utf-7>é", "UTF-7"),
+            (b"<p>\x1b$)A\x0eVPND", declared("iso-2022-cn"), "<p>中文", "ISO-2022-CN"),
+            (b"<p>caf\x82", declared("cp850"), "<p>café", "IBM850"),
+            (b"\x1b$)C\x0e?*;g~~\x0f", declared("iso-2022-kr"), "역사\u{fffd}", "ISO-2022-KR"),
+        ] {
+            let malformed = text.matches('\u{fffd}').count();
+            assert_eq!(read(bytes, &hints), Ok((text.to_owned(), charset, malformed)));
+        }
+    }
+
+    #[test]
+    fn an_unknown_charset_is_named_if_it_was_guessed() {
+        let hints = Hints { charset: Some("x-mac-farsi".to_owned()), content_type: None };
+        let unknown = |bytes: &[u8]| decode(bytes, &hints).expect("text").unknown.map(String::from);
+        assert_eq!(unknown(b"caf\xe9").as_deref(), Some("x-mac-farsi"));
+        assert_eq!(unknown("café".as_bytes()), None);
     }
 
     #[test]

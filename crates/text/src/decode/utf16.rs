@@ -7,10 +7,14 @@ use std::borrow::Cow;
 
 use encoding_rs::{UTF_16BE, UTF_16LE};
 
-use super::{Decoded, How, decode_as};
+use super::plausible::COMMON;
+use super::{Decoded, How, decode_as, decoded_as};
 
 /// Number of bytes that are examined to detect the encoding.
 const LOOKED_AT: usize = 1024;
+
+/// Minimum share of [usual](is_usual) characters in UTF-16 without many zeros, in percent. Random bytes have 6.
+const USUAL_PERCENT_MIN: usize = 35;
 
 /// Returns true if `bytes` begin with a UTF-32 byte order mark. Its little-endian form begins like UTF-16's.
 pub(super) fn is_utf32_mark(bytes: &[u8]) -> bool {
@@ -59,20 +63,36 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
     None
 }
 
+/// Returns the text of `bytes`, which have too many control bytes for a text, if they are UTF-16 without many zeros: text
+/// without markup in another script than Latin.
+pub(super) fn decode_without_zeros(bytes: &[u8]) -> Option<Decoded<'_>> {
+    let head = &bytes[..bytes.len().min(LOOKED_AT) & !1];
+    let is_read = |encoding: &'static encoding_rs::Encoding| {
+        let text = encoding.decode_without_bom_handling(head).0;
+        let usual = text.chars().filter(|c| is_usual(*c)).count();
+        head.len() >= 16 && usual * 100 >= USUAL_PERCENT_MIN * text.chars().count()
+    };
+    let encoding = [UTF_16LE, UTF_16BE].into_iter().find(|encoding| is_read(encoding))?;
+    Some(decode_as(encoding, How::Detected, bytes))
+}
+
+/// Returns true for letters of small alphabets, punctuation, and the most common characters of East Asian scripts.
+pub(super) fn is_usual(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{a0}'..='\u{6ff}' | '\u{900}'..='\u{e7f}')
+        || matches!(c, '\u{2010}'..='\u{2044}' | '\u{3000}'..='\u{30ff}' | '\u{ff01}'..='\u{ff5e}')
+        || COMMON.contains(c)
+}
+
 fn utf32(bytes: &[u8], big_endian: bool, how: How) -> Decoded<'static> {
-    let mut malformed = 0;
     let units = bytes.chunks(4).map(|unit| {
         let code = <[u8; 4]>::try_from(unit)
             .ok()
             .map(|unit| if big_endian { u32::from_be_bytes(unit) } else { u32::from_le_bytes(unit) });
-        code.and_then(char::from_u32).unwrap_or_else(|| {
-            malformed += 1;
-            char::REPLACEMENT_CHARACTER
-        })
+        code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
     });
     let text: String = units.collect();
     let charset = if big_endian { "UTF-32BE" } else { "UTF-32LE" };
-    Decoded { text: Cow::Owned(text), charset, how, malformed }
+    decoded_as(Cow::Owned(text), charset, how)
 }
 
 #[cfg(test)]
@@ -88,6 +108,23 @@ mod tests {
         for bytes in [little, big] {
             assert_eq!(decode(&bytes).expect("UTF-16").text, page);
         }
+    }
+
+    /// Text without markup was refused, because the bytes of its letters are control bytes.
+    #[test]
+    fn text_without_markup_is_utf_16_by_its_letters() {
+        for text in [
+            "渡轮将在十月底停运，港务局表示，这是大家都知道的事。",
+            "Паром перестанет ходить в конце октября.",
+        ] {
+            let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            for bytes in [little, big] {
+                assert_eq!(decode_without_zeros(&bytes).expect("UTF-16").text, text);
+            }
+        }
+        let binary: Vec<u8> = (0..2000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        assert_eq!(decode_without_zeros(&binary), None);
     }
 
     fn bytes_of(text: &str, unit: impl Fn(char) -> Vec<u8>) -> Vec<u8> {

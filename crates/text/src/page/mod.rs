@@ -182,7 +182,7 @@ pub struct Hints {
 }
 
 /// Faults of a page that could be read nevertheless. The summary counts them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// Number of lone surrogates in JSON strings, each replaced by U+FFFD.
     pub lone_surrogates: u32,
@@ -197,4 +197,8 @@ pub struct Repaired {
     pub cut_short: bool,
     /// True if the document had no url and got a [generated address](made_up).
     pub without_url: bool,
+    /// True if bytes without a character in the page's charset were replaced by U+FFFD.
+    pub broken_bytes: bool,
+    /// The declared charset, if it is not known. The charset was detected instead.
+    pub unknown_charset: Option<Box<str>>,
 }
