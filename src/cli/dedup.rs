@@ -14,7 +14,7 @@ use super::columns;
 use super::documents;
 use super::done::Marked;
 use super::kept::{self, refuse_objects};
-use super::outputs::check_outputs;
+use super::outputs::{check_outputs, check_writable};
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
@@ -460,7 +460,9 @@ fn check(
     let configured = arguments.decision.files(config);
     let read = inputs.iter().chain(arguments.kept.benchmarks()).cloned().chain(configured);
     let read: Vec<PathBuf> = read.collect();
-    check_outputs(&outputs(arguments, below), &read, &folders)
+    let outputs = outputs(arguments, below);
+    check_outputs(&outputs, &read, &folders)?;
+    check_writable(&outputs)
 }
 
 /// The table's folder and the folder of checkpoints.

@@ -185,11 +185,29 @@ fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
         return ExitCode::from(CLOSED_PIPE);
     }
+    let remedy = remedy(error);
     match format {
-        LogFormat::Text => terminal::note_lines(format_args!("leitong: {error:#}\n")),
-        LogFormat::Json => tracing::error!("{error:#}"),
+        LogFormat::Text => terminal::note_lines(format_args!("leitong: {error:#}{remedy}\n")),
+        LogFormat::Json => tracing::error!("{error:#}{remedy}"),
     }
     ExitCode::from(if is_about_arguments(error) { 2 } else { 1 })
+}
+
+/// Returns what to do about an error of the disk.
+fn remedy(error: &anyhow::Error) -> &'static str {
+    let of_system = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
+        Some(SnapshotError::Io { error, .. }) => Some(error.kind()),
+        _ => cause.downcast_ref().map(io::Error::kind),
+    };
+    match error.chain().find_map(of_system) {
+        Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge) => {
+            "; make room there, and run the same command again"
+        }
+        Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
+            "; change its permissions, or name another one"
+        }
+        _ => "",
+    }
 }
 
 /// Returns true if other arguments or settings are needed.

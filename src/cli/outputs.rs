@@ -8,6 +8,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
 use super::settings::wrong;
 
 /// Maximum number of symbolic links that are followed for one name. It is the limit of the operating system.
@@ -65,6 +67,23 @@ pub(super) fn check_outputs(
         if let Some(problem) = problem {
             return Err(wrong(format_args!("{option} {}: {problem}", path.display())));
         }
+    }
+    Ok(())
+}
+
+/// Returns an error if one of `outputs` cannot be written. Some are written at the end of a run, and others would then be
+/// overwritten already.
+pub(super) fn check_writable(outputs: &[(&str, PathBuf)]) -> anyhow::Result<()> {
+    for (option, path) in outputs.iter().filter(|(_, path)| path != Path::new("-")) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Folders for documents are created.
+        let may_be_created = ["--keep", "--drop"].contains(option) && !folder.exists();
+        let tried = match fs::metadata(path) {
+            Ok(file) if file.is_file() => File::options().append(true).open(path).map(drop),
+            Err(_) if !may_be_created => tempfile::tempfile_in(folder).map(drop),
+            _ => Ok(()),
+        };
+        tried.with_context(|| format!("{option}: cannot write {}", path.display()))?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Every input ends as one verdict or one dead letter, with place and reason; nothing stops the run.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::common::{self, article, dedup, dedup_files, gzip, leitong, page, run, run_with_input, write};
@@ -467,10 +469,54 @@ fn outputs_that_cannot_be_written_are_errors() {
     let input = page("a", &article(1, 20));
     let full = run_with_input(["dedup", "-", "--output", "/dev/full"], &input);
     assert_eq!(full.status, 1);
-    assert!(full.stderr.contains("cannot write verdicts"), "{}", full.stderr);
+    let told = "cannot write the verdicts (--output): No space left on device (os error 28); make room there";
+    assert!(full.stderr.contains(told), "{}", full.stderr);
     let missing = run_with_input(["dedup", "-", "--output", "/no/such/folder/v.jsonl"], &input);
     assert_eq!(missing.status, 1);
     assert!(missing.stderr.contains("/no/such/folder/v.jsonl"), "{}", missing.stderr);
+}
+
+/// A report that could not be written was noticed at the end of the run, after earlier documents were overwritten.
+#[test]
+fn outputs_that_cannot_be_written_are_noticed_before_others_are_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept = write(folder.path(), "kept.jsonl", "of an earlier run\n".to_owned());
+    let kept_name = kept.to_str().expect("UTF-8");
+    for (option, file) in [("--report", "r.html"), ("--clusters", "c.jsonl"), ("--dead-letters", "d.jsonl")] {
+        let missing = folder.path().join("missing").join(file);
+        let missing = missing.to_str().expect("UTF-8");
+        let run =
+            run_with_input(["dedup", "-", "--keep", kept_name, option, missing], &page("a", &article(1, 20)));
+        assert_eq!(run.status, 1, "{option}: {}", run.stderr);
+        let told = format!("{option}: cannot write {missing}: ");
+        assert!(run.stderr.contains(&told), "{option}: {}", run.stderr);
+        assert_eq!(std::fs::read_to_string(&kept).expect("a file"), "of an earlier run\n", "{option}");
+    }
+}
+
+/// Pages whose bytes are not in their charset, and charsets that nobody knows, were read without a word.
+#[test]
+fn bytes_that_cannot_be_decoded_are_counted_and_named() {
+    let pages: String = [
+        (&b"<p>caf\xe9 cr\xe8me"[..], "x-mac-farsi"),
+        (b"<p>\xd6\xd0\xce\xc4\xff\xff", "gbk"),
+    ]
+    .iter()
+    .enumerate()
+    .map(|(number, (html, charset))| {
+        let html = STANDARD.encode(html);
+        let content_type = format!("text/html; charset={charset}");
+        let page =
+            json!({ "url": format!("http://a/{number}"), "html_b64": html, "content_type": content_type });
+        page.to_string() + "\n"
+    })
+    .collect();
+    let told = |stderr: &str| {
+        assert!(stderr.contains("1  pages with bytes that are not in their charset"), "{stderr}");
+        assert!(stderr.contains("1  pages in the unknown charset \"x-mac-farsi\""), "{stderr}");
+    };
+    told(&run_with_input(["dedup", "-", "--output", "/dev/null"], &pages).stderr);
+    told(&run_with_input(["extract", "--jsonl", "-"], &pages).stderr);
 }
 
 #[test]

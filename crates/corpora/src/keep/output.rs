@@ -13,6 +13,7 @@ use super::annotate::{Added, Annotation};
 use super::forms::{self, Form, NamedFormat};
 use super::parts::Parts;
 use super::table_file::TableFile;
+use super::wrong_option::WrongOption;
 use crate::sink::Extent;
 use crate::sink::summed::SummedFile;
 use crate::source::originals::Framing;
@@ -282,13 +283,15 @@ fn check_framing(path: &Path, framing: Framing) -> anyhow::Result<()> {
         _ => NamedFormat::Lines,
     };
     match forms::format_of_name(path) {
-        Some(expected @ (NamedFormat::Lines | NamedFormat::Warc)) if expected != written => bail!(
-            "{}: this is the name of {}, but documents keep the format of the inputs, {}; choose another \
-             name",
-            path.display(),
-            expected.name(),
-            written.name()
-        ),
+        Some(expected @ (NamedFormat::Lines | NamedFormat::Warc)) if expected != written => {
+            Err(WrongOption::error(format_args!(
+                "{}: this is the name of {}, but documents keep the format of the inputs, {}; choose another \
+                 name",
+                path.display(),
+                expected.name(),
+                written.name()
+            )))
+        }
         _ => Ok(()),
     }
 }

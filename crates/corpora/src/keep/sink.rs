@@ -86,7 +86,7 @@ impl<S: Sink> KeepSink<S> {
     /// The documents cannot be written.
     pub(super) fn finish(self) -> anyhow::Result<Kept> {
         let copied = self.copying.map(Copying::finish).transpose()?;
-        let spooled = self.spool.map(Spool::finish).transpose().context("cannot write decisions")?;
+        let spooled = self.spool.map(Spool::finish).transpose().context(CANNOT_NOTE)?;
         Ok(Kept { copied, spooled, texts: self.texts.map(|texts| texts.file) })
     }
 }
@@ -112,7 +112,7 @@ impl<S: Sink> Sink for KeepSink<S> {
                     Processed::Document(decision) => spool.push(decision),
                     Processed::NoDocument(..) => Ok(()),
                 });
-                spooled.context("cannot write decisions")?;
+                spooled.context(CANNOT_NOTE)?;
             }
             if let Some(copying) = self.copying.take() {
                 self.copying = Some(copying.send(Step::Copy(processed))?);
@@ -128,7 +128,7 @@ impl<S: Sink> Sink for KeepSink<S> {
     fn extents(&mut self) -> anyhow::Result<Extents> {
         let mut extents = self.inner.extents()?;
         if let Some(spool) = &mut self.spool {
-            extents.insert("decisions".to_owned(), spool.extent().context("cannot write decisions")?);
+            extents.insert("decisions".to_owned(), spool.extent().context(CANNOT_NOTE)?);
         }
         if let Some(texts) = &mut self.texts {
             extents.insert("texts".to_owned(), texts.file.extent().context(CANNOT_STORE)?);
@@ -147,7 +147,12 @@ impl<S: Sink> Sink for KeepSink<S> {
 }
 
 /// Context of errors in storing texts.
-const CANNOT_STORE: &str = "cannot store texts for --verify or for passages";
+const CANNOT_STORE: &str = "cannot store texts for --verify or for passages, in a temporary file next to the outputs or in the \
+                            checkpoint's folder";
+
+/// Context of errors of the file with decisions.
+const CANNOT_NOTE: &str =
+    "cannot store decisions, in a temporary file next to the outputs or in the checkpoint's folder";
 
 impl StoredTexts {
     /// Stores the text of the next record, and returns its place.

@@ -39,11 +39,13 @@ impl Sink for FileSink {
             match conclusion {
                 Conclusion::Verdict(verdict) => {
                     if let Some(verdicts) = &mut self.verdicts {
-                        verdicts.push(verdict).context("cannot write verdicts")?;
+                        verdicts.push(verdict).context("cannot write the verdicts (--output)")?;
                     }
                 }
                 Conclusion::DeadLetter(letter) => match &mut self.dead_letters {
-                    DeadLetters::File(lines) => lines.push(letter).context("cannot write dead letters")?,
+                    DeadLetters::File(lines) => {
+                        lines.push(letter).context("cannot write dead letters (--dead-letters)")?
+                    }
                     DeadLetters::Log(log) => log(letter),
                 },
             }
@@ -54,10 +56,10 @@ impl Sink for FileSink {
 
     fn flush(&mut self) -> anyhow::Result<()> {
         if let Some(verdicts) = &mut self.verdicts {
-            verdicts.flush().context("cannot write verdicts")?;
+            verdicts.flush().context("cannot write the verdicts (--output)")?;
         }
         if let DeadLetters::File(lines) = &mut self.dead_letters {
-            lines.flush().context("cannot write dead letters")?;
+            lines.flush().context("cannot write dead letters (--dead-letters)")?;
         }
         Ok(())
     }
@@ -65,10 +67,16 @@ impl Sink for FileSink {
     fn extents(&mut self) -> anyhow::Result<Extents> {
         let mut extents = Extents::new();
         if let Some(verdicts) = &mut self.verdicts {
-            extents.insert("verdicts".to_owned(), verdicts.extent().context("cannot write verdicts")?);
+            extents.insert(
+                "verdicts".to_owned(),
+                verdicts.extent().context("cannot write the verdicts (--output)")?,
+            );
         }
         if let DeadLetters::File(lines) = &mut self.dead_letters {
-            extents.insert("dead_letters".to_owned(), lines.extent().context("cannot write dead letters")?);
+            extents.insert(
+                "dead_letters".to_owned(),
+                lines.extent().context("cannot write dead letters (--dead-letters)")?,
+            );
         }
         Ok(extents)
     }

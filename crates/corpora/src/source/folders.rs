@@ -117,7 +117,7 @@ fn add(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<
         return Ok(());
     }
     let before = found.files.len();
-    walk(input, input, read, found).map_err(|error| named(input, &error))?;
+    walk(input, input, read, found)?;
     found.files[before..].sort_unstable();
     if found.files.len() == before {
         return Err(named(input, &nothing_to_read(read)));
@@ -253,8 +253,9 @@ fn matching_at_any_depth(
 
 /// Adds the files to read in `folder`, which is `root` or below it.
 fn walk(root: &Path, folder: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
+    let failed = |error: io::Error| named(folder, &error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         if name.starts_with('.') {
             continue;
@@ -263,7 +264,9 @@ fn walk(root: &Path, folder: &Path, read: FolderContent, found: &mut FoundFiles)
             found.links.push(path);
         } else if path.is_dir() {
             walk(root, &path, read, found)?;
-        } else if is_file_of(root, &path, read) && is_read(&path, &name, read)? {
+        } else if is_file_of(root, &path, read)
+            && is_read(&path, &name, read).map_err(|error| named(&path, &error))?
+        {
             found.files.push(path);
         } else {
             found.passed_over += 1;

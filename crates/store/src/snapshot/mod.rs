@@ -56,7 +56,7 @@ fn with_advice(error: &BlockError) -> String {
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// The operating system reported an error.
-    #[error("{}: {error}", path.display())]
+    #[error("cannot read or write {}: {error}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
