@@ -13,8 +13,8 @@ use std::time::Instant;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
-    WWW_AUTHENTICATE,
+    ACCEPT_ENCODING, ALLOW, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue,
+    RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
@@ -36,6 +36,8 @@ use crate::telemetry::metrics;
 
 /// Number of records of a batch that one thread prepares at a time.
 const PREPARED_AT_ONCE: usize = 16;
+/// Content codings that are offered to clients.
+const OFFERED_CODINGS: &str = "gzip, deflate, br, zstd";
 /// Content codings that a body may have.
 const CODINGS: [&str; 7] = ["gzip", "x-gzip", "deflate", "br", "zstd", "identity", ""];
 /// Approximate memory for the verdict on a stored page until it is sent.
@@ -290,7 +292,7 @@ fn content_codings(headers: &HeaderMap) -> Result<Option<String>, Problem> {
         Some(unknown) => Err(Problem::new(
             ProblemKind::UnsupportedMediaType,
             format!(
-                "content-encoding {unknown:?}: not supported; send gzip, deflate, br, zstd, or no content-encoding"
+                "content-encoding {unknown:?}: not supported; send {OFFERED_CODINGS}, or no content-encoding"
             ),
         )),
         None => Ok((!codings.is_empty()).then_some(codings)),
@@ -367,6 +369,9 @@ fn response(answer: Answer, reserved: Reserved) -> Response<Full<Bytes>> {
         }
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(OFFERED_CODINGS));
         }
         // The rest of the body may still be on its way, and will not be read.
         StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE => {

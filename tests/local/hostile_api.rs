@@ -55,6 +55,9 @@ fn hostile_bodies_are_answered_within_the_limits() {
     let json = "Content-Type: application/json\r\n";
     let gzipped = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
     let codings = format!("{json}Content-Encoding: {}\r\n", ["gzip"; 50].join(", "));
+    let unknown = format!("{json}Content-Encoding: compress\r\n");
+    let two_lines = format!("{json}Content-Encoding: gzip\r\nContent-Encoding: dcb\r\n");
+    let identity = format!("{json}Content-Encoding: identity\r\n");
     let cases: Vec<(&str, &str, Vec<u8>, &[u16])> = vec![
         ("deep arrays", json, deep("[").into(), &[400, 422]),
         ("deep objects", json, deep("{\"a\":").into(), &[422]),
@@ -73,6 +76,9 @@ fn hostile_bodies_are_answered_within_the_limits() {
         ("a bomb", gzipped, bomb, &[413]),
         ("a bomb within one", gzipped, twice, &[200, 413, 422]),
         ("many codings", &codings, gzip(b"{}"), &[413]),
+        ("an unknown coding", &unknown, page("\"t\"").into(), &[415]),
+        ("two unknown lines", &two_lines, page("\"t\"").into(), &[415]),
+        ("no coding", &identity, page("\"t\"").into(), &[200]),
         ("half of a gzip", gzipped, gzip(page("\"t\"").as_bytes())[..20].to_vec(), &[400]),
         (
             "a page whose compression is cut off",
