@@ -211,16 +211,17 @@ fn doxygen_entity(name: &str) -> Option<String> {
     (entity.len() >= SUBJECT_BYTES_MIN).then_some(entity)
 }
 
-/// Returns the folders of a path without their versions: `/en/3.2/` and `/en/stable/` become `/en//`, `/api-3.12.0/`
-/// becomes `/api-/`.
+/// Returns the folders of a path without their versions: `/en/3.2/` and `/en/stable/` become `/en/`, as of the current
+/// version, which often has no folder; `/api-3.12.0/` becomes `/api-/`.
 fn without_versions(folders: &str) -> String {
     let mut before = "";
     let mut below = folders.split('/').skip(1);
-    let kept = folders.split('/').map(|folder| {
+    let kept = folders.split('/').filter_map(|folder| {
         let beside = [before, below.next().unwrap_or_default()];
         let is_version = is_version_word(folder) || is_version_number(folder, beside);
         before = folder;
-        if is_version { "" } else { &folder[..version_at(folder)] }
+        let name = if is_version { "" } else { &folder[..version_at(folder)] };
+        (!name.is_empty() || folder.is_empty()).then_some(name)
     });
     kept.collect::<Vec<_>>().join("/")
 }
@@ -239,17 +240,22 @@ fn is_version_number(folder: &str, beside: [&str; 2]) -> bool {
 }
 
 /// Returns where the version in the name of a folder begins, or the length of the name if it has none. A version has
-/// a point between its first two numbers. A first number of four digits is a year.
+/// a point between its first two numbers, or an `x` for the second one (`10.x`). A first number of four digits is a
+/// year.
 fn version_at(folder: &str) -> usize {
     let bytes = folder.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let is_any =
+        |at: usize| bytes.get(at) == Some(&b'x') && !bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
     let begin = (0..bytes.len()).find(|&begin| {
         // A number is counted only at its first digit: a url may have thousands of digits.
         let is_first = begin == 0 || !(is_digit(begin - 1) || bytes[begin - 1] == b'.');
         is_first && {
             let digits = bytes[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
             let end = begin + digits;
-            (1..YEAR_DIGITS).contains(&digits) && bytes.get(end) == Some(&b'.') && is_digit(end + 1)
+            (1..YEAR_DIGITS).contains(&digits)
+                && bytes.get(end) == Some(&b'.')
+                && (is_digit(end + 1) || is_any(end + 1))
         }
     });
     match begin {
@@ -411,7 +417,11 @@ mod tests {
             "https://a.example/java/21/docs/api/Tea.html",
             "https://a.example/java/25/docs/api/Tea.html"
         ));
+        // Half of the pages of two versions were missed, since the current version has no folder, or `10.x`.
+        assert!(is_one("https://a.example/docs/10.x/tea", "https://a.example/docs/v9.x/tea"));
+        assert!(is_one("https://a.example/docs/tea", "https://a.example/docs/10.x/tea"));
         for (a, b) in [
+            ("https://a.example/docs/10.xml/tea", "https://a.example/docs/9.xml/tea"),
             ("https://a.example/2024/docs/tea", "https://a.example/docs/2024/tea"),
             ("https://a.example/latest", "https://a.example/stable"),
             ("https://a.example/releases/1.4.4/", "https://a.example/releases/1.4.5/"),
