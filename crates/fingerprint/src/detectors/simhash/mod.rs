@@ -63,9 +63,9 @@ use leitong_text::segment::Terms;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
-const VERSION: u32 = 15;
+const VERSION: u32 = 16;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
-const NEAR_VERSION: u32 = 13;
+const NEAR_VERSION: u32 = 14;
 
 /// Number of frequencies, from 1 on, whose terms are counted together. 99 % of a page's distinct terms have such a
 /// frequency.
@@ -239,16 +239,18 @@ impl Detector for SimHash {
     }
 
     /// Returns the distance, but more than any distance for another page: a later version of a page may be nearer to a
-    /// sibling. Equal SimHashes come first, since one key finds them.
+    /// sibling. Among other pages, the one with the most values in common comes first, since siblings share their
+    /// frequent terms, and the SimHash hardly tells them apart. Equal SimHashes come before all, since one key finds
+    /// them.
     #[inline]
     fn rank(&self, fingerprint: &[u8], compared: &[u8], distance: u32) -> u32 {
-        let is_one_page = || {
-            let addresses = self.addresses(&SketchView::new(fingerprint), &SketchView::new(compared));
-            matches!(addresses, Addresses::OnePage | Addresses::OneName)
-        };
-        match distance == 0 || self.config.near.confirm == Confirm::None || is_one_page() {
-            true => distance,
-            false => HASH_BITS + distance,
+        if distance == 0 || self.config.near.confirm == Confirm::None {
+            return distance;
+        }
+        let (a, b) = (SketchView::new(fingerprint), SketchView::new(compared));
+        match self.addresses(&a, &b) {
+            Addresses::OnePage | Addresses::OneName => distance,
+            _ => HASH_BITS * (1 + BINS as u32 - sketch::matches(a.values, b.values)) + distance,
         }
     }
 
