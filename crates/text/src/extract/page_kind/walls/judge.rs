@@ -51,6 +51,9 @@ const CONSENT_LINK_BYTES_MAX: u64 = 400;
 /// Maximum length in bytes of a block that phrases can fill: a heading or a line.
 const FILLED_BYTES_MAX: usize = 160;
 
+/// Minimum length in bytes of a word with digits that identifies an incident or an address.
+const NUMBER_BYTES_MIN: usize = 8;
+
 /// Maximum length in bytes of a block that sentences with the meaning of a wall can fill.
 const MEANT_BYTES_MAX: usize = 600;
 /// Maximum bytes of other text in a block that such sentences fill.
@@ -155,9 +158,10 @@ impl Judge {
     pub(super) fn title(&mut self, title: &str) {
         self.fold(title);
         let lower = std::mem::take(&mut self.lower);
-        for part in
-            lower.split(['|', '-', '–', '—', '·', '•', '_', '‹', '›', '»', '«', '｜', '－', ':', '：'])
-        {
+        let parts =
+            lower.split(['|', '-', '–', '—', '·', '•', '_', '‹', '›', '»', '«', '｜', '－', ':', '：']);
+        // A hyphen may be part of a phrase.
+        for part in parts.chain([lower.as_str()]) {
             let part = part.trim();
             self.find(part);
             for wall in Wall::ALL {
@@ -374,10 +378,13 @@ impl Judge {
         let mut at = 0;
         for word in lower.split_inclusive(' ') {
             let is_host = word.trim().split('.').filter(|label| !label.is_empty()).count() > 1;
+            let is_number = word.is_ascii()
+                && word.len() >= NUMBER_BYTES_MIN
+                && word.contains(|c: char| c.is_ascii_digit());
             for (inner, _) in word.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
                 let in_phrase = within(at + inner, Strength::Alone);
-                // Host names outside of phrases do not count.
-                letters += usize::from(!is_host || in_phrase);
+                // Host names, addresses and numbers of incidents outside of phrases do not count.
+                letters += usize::from(!(is_host || is_number) || in_phrase);
                 spoken += usize::from(in_phrase);
                 covered += usize::from(within(at + inner, Strength::Weak));
             }

@@ -14,14 +14,14 @@ use super::lists;
 use crate::extract::document::Wall;
 
 /// A set of meanings, one bit each.
-pub(super) type Meanings = u32;
+pub(super) type Meanings = u64;
 
 /// Defines the meanings, and the list of their names in `meanings.txt`.
 macro_rules! meanings {
     ($($(#[$comment:meta])* $name:ident = $bit:literal,)*) => {
         $($(#[$comment])* const $name: Meanings = 1 << $bit;)*
 
-        const NAMES: [(&str, Meanings); Meanings::BITS as usize] = [$((stringify!($name), $name)),*];
+        const NAMES: &[(&str, Meanings)] = &[$((stringify!($name), $name)),*];
     };
 }
 
@@ -62,25 +62,35 @@ meanings! {
     LIMITS = 30,
     /// Names of countries. A sentence that names one may report on it, so they count for whole pages only.
     LANDS = 31,
+    /// What the visitor sent or came from: "your request", "your network".
+    ORIGIN = 32,
+    STOPPED = 33,
+    /// Speaks of attacks, or of what keeps them off.
+    GUARD = 34,
+    /// What the visitor wanted to see: "this listing".
+    THING = 35,
+    GONE = 36,
 }
 
 /// The meanings that a sentence of each kind of wall combines: all of the first set, and one of the second.
-const SENTENCES: [(Wall, Meanings, Meanings); 10] = [
+const SENTENCES: [(Wall, Meanings, Meanings); 12] = [
     (Wall::Region, PLACE | REFUSAL, YOU | ASKED),
     (Wall::Consent, DATA | CHOICE, GO_ON),
     (Wall::Consent, AGE | ENTER, ADDRESS),
     (Wall::Login, ACCOUNT | READING, ONLY),
     (Wall::Blocked, MACHINE | CHECK, YOU | GO_ON | PLEASE | WAIT),
     (Wall::Blocked, REQUESTS | TOO_MANY, YOU | WAIT),
-    (Wall::Blocked, BROWSER | CHECKING, SAFE),
+    (Wall::Blocked, BROWSER | CHECKING, SAFE | GUARD),
+    (Wall::Blocked, ORIGIN | STOPPED, GUARD | MACHINE | TOO_MANY | ASKED | SITE),
     (Wall::Error, WORK | NOW, SITE),
+    (Wall::Error, THING | GONE, !0),
     (Wall::Blocked, BLOCKER, OFF),
     (Wall::Shell, SCRIPTS | SWITCH, ADDRESS | ASKED | SITE | PLEASE | REFUSAL),
 ];
 
 /// The meanings that all sentences of a short page, its title and its buttons combine: all of the first set, and one of
 /// the second. A wall may say where the visitor is in one sentence, and what follows from that in the next.
-const PAGES: [(Wall, Meanings, Meanings); 12] = [
+const PAGES: [(Wall, Meanings, Meanings); 13] = [
     (Wall::Region, PLACE | REFUSAL | ADDRESS, ASKED),
     (Wall::Region, PLACE | LIMITS | ADDRESS, ASKED),
     (Wall::Consent, DATA | CHOICE | ADDRESS, !0),
@@ -93,6 +103,7 @@ const PAGES: [(Wall, Meanings, Meanings); 12] = [
     (Wall::Blocked, BLOCKER | OFF | ADDRESS, !0),
     (Wall::Shell, SCRIPTS | SWITCH | ADDRESS, !0),
     (Wall::Blocked, MACHINE | REFUSAL | ASKED | ADDRESS, !0),
+    (Wall::Blocked, ORIGIN | STOPPED | GUARD | ADDRESS, !0),
 ];
 
 /// Returns true if a page whose text has these meanings is such a wall, provided that it says little else.
@@ -154,6 +165,31 @@ const SENTENCE_BYTES_MAX: usize = 420;
 /// Words before a condition that concerns the site: "if we cannot ship to your country".
 const CONDITIONS: [&str; 5] = [" if we ", " wenn wir ", " si nous ", "如果我们", " если мы "];
 
+/// Beginnings of sentences that tell what happens in some case, not what has happened to this visitor: "if your request
+/// is blocked".
+const CASES: [&str; 20] = [
+    "if ",
+    "when ",
+    "once ",
+    "after ",
+    "wenn ",
+    "falls ",
+    "si ",
+    "lorsque ",
+    "cuando ",
+    "se ",
+    "quando ",
+    "если ",
+    "когда ",
+    "如果",
+    "当",
+    "若",
+    "もし",
+    "jeśli ",
+    "als ",
+    "eğer ",
+];
+
 /// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
 /// with quotation marks, or with a condition, is never a region wall: news articles quote what sites tell their
 /// visitors, and help pages explain when a site shows a wall. Writes the meanings of each sentence into `said`.
@@ -186,6 +222,9 @@ pub(super) fn find(
         }
         let is_reported = text[start..end].contains(['“', '”', '"', '「', '«', '„'])
             || CONDITIONS.iter().any(|condition| text[start..end].contains(condition));
+        let sentence = text[start..end].trim_start();
+        let is_case = sentence.contains(" if ") || CASES.iter().any(|case| sentence.starts_with(case));
+        let all = if is_case { all & !(STOPPED | GONE) } else { all };
         said.push(if is_reported { all & !(PLACE | LANDS) } else { all });
         for (wall, every, one) in SENTENCES {
             let is_reported = wall == Wall::Region && is_reported;
@@ -229,6 +268,9 @@ mod tests {
             [Wall::Region]
         );
         assert_eq!(walls_of("are you of legal age"), [Wall::Consent]);
+        assert_eq!(walls_of("your request was rated as suspicious and therefore blocked"), [Wall::Blocked]);
+        assert_eq!(walls_of("if your request is blocked by the firewall, write to us"), []);
+        assert_eq!(walls_of("this listing is no longer available"), [Wall::Error]);
         for other in ["the country is large", "you cannot watch this", "", "she lives in another country"] {
             assert_eq!(walls_of(other), [], "{other}");
         }

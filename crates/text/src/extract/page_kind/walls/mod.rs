@@ -61,6 +61,10 @@ pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
     if text > TEXT_BYTES_MAX {
         return None;
     }
+    let bytes = tree.bytes();
+    if bytes <= READ_BYTES_MAX && source::is_check(html) {
+        return Some(Wall::Blocked);
+    }
     let mut judge = Judge::for_page();
     if let Some(title) =
         text::of_segment(html, tree.head.title).filter(|title| title.len() <= TITLE_BYTES_MAX)
@@ -69,7 +73,6 @@ pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
     }
     let mut read = 0;
     let mut chosen = chosen.iter().peekable();
-    let bytes = tree.bytes();
     for (at, block) in tree.blocks.iter().enumerate() {
         // Main text is never part of the frame, even if its names suggest it.
         if chosen.next_if(|&&chosen| chosen as usize == at).is_none() && is_frame(tree, block) {

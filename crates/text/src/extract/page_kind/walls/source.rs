@@ -30,6 +30,24 @@ const CHECKS: [&[u8]; 12] = [
     b"wappass.baidu.com",
 ];
 
+/// Attributes of elements that only the pages of such checks have, whatever their text says.
+const CHECK_ATTRIBUTES: [&[u8]; 11] = [
+    b"id=\"anubis_challenge\"",
+    b"/.within.website/x/cmd/anubis/static/js/",
+    b"id=\"challenge-form\"",
+    b"id=\"challenge-error-text\"",
+    b"id=\"cf-error-details\"",
+    b"id=\"cf-wrapper\"",
+    b"id=\"px-captcha\"",
+    b"id=\"sec-if-cpt-container\"",
+    b"src=\"https://geo.captcha-delivery.com/",
+    b"src=\"/_Incapsula_Resource",
+    b"class=\"wordfence-block\"",
+];
+
+/// Maximum bytes at the start of a page that are searched for attributes. Pages of checks are small.
+const CHECK_BYTES_MAX: usize = 32 << 10;
+
 /// Marks of the script that fills a 404 page with notices of missing children.
 const ERRORS: [&[u8]; 2] = [b"404/search_children.js", b"volunteer.cdn-go.cn/404"];
 
@@ -103,6 +121,15 @@ pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
     }
 }
 
+/// Returns true if the page has an element of a check. Pages that write about one have such attributes in their text.
+pub(super) fn is_check(html: &str) -> bool {
+    let source = &html.as_bytes()[..html.len().min(CHECK_BYTES_MAX)];
+    CHECK_ATTRIBUTES.iter().any(|attribute| {
+        memmem::find_iter(source, attribute)
+            .any(|at| memchr::memrchr2(b'<', b'>', &source[..at]).is_some_and(|tag| source[tag] == b'<'))
+    })
+}
+
 /// Returns the text between tags of a source that begins with a tag.
 fn without_tags(source: &str) -> String {
     let mut text = String::new();
@@ -114,4 +141,18 @@ fn without_tags(source: &str) -> String {
     }
     text.push_str(rest);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_known_by_their_elements_and_not_by_texts_about_them() {
+        assert!(is_check(
+            "<p>Un instant<script id=\"anubis_challenge\" type=\"application/json\">{}</script>"
+        ));
+        assert!(!is_check("<pre>&lt;script id=\"anubis_challenge\"&gt;</pre>"));
+        assert!(!is_check("<p>id=\"anubis_challenge\""));
+    }
 }
