@@ -41,7 +41,7 @@ pub(crate) use milestones::Milestones;
 pub(crate) use sink::CheckpointSink;
 
 /// The format version of `checkpoint.json`.
-pub(crate) const FORMAT_VERSION: u32 = 2;
+pub(crate) const FORMAT_VERSION: u32 = 3;
 
 /// The identity of a run, independent of its progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -199,13 +199,7 @@ impl FingerprintStage {
     #[must_use]
     pub fn workspace(&self) -> Workspace {
         Workspace {
-            // If there is no compressor, pages have no compressed text. Then `--verify` cannot compare them,
-            // and keeps them.
-            compressor: if self.compressed_texts == CompressedTexts::None {
-                None
-            } else {
-                TextCompressor::new().ok()
-            },
+            compressor: (self.compressed_texts != CompressedTexts::None).then(TextCompressor::default),
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),
             digest_buffer: Vec::new(),
@@ -398,13 +392,13 @@ impl FingerprintStage {
         let Workspace { compressor, extractor, terms, .. } = workspace;
         let compressor = compressor.as_mut()?;
         match outcome {
-            Outcome::Fingerprint(_) => compressor.compress(&page.url, terms.text()).ok().flatten(),
+            Outcome::Fingerprint(_) => compressor.compress(&page.url, terms.text()),
             Outcome::Undecidable(_) if self.compressed_texts == CompressedTexts::All => {
                 // The page was not segmented. Such pages are few, so the document is made again.
                 let mut work = Work::up_to(self.config.page.work_max);
                 let document = document::read(page, extractor, &mut work).ok()?.document;
                 let text = self.segmenter.normalized_document(&document, &mut work).ok()?;
-                compressor.compress(&page.url, &text).ok().flatten()
+                compressor.compress(&page.url, &text)
             }
             Outcome::Undecidable(_) => None,
         }

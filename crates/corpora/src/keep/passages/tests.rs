@@ -42,9 +42,9 @@ type Document = (String, Option<String>);
 fn stored(folder: &Path, documents: &[Document]) -> (Spooled, TextFile) {
     let mut texts = TextFile::create(folder).expect("a file");
     let mut spool = Spool::create(folder).expect("a file");
-    let mut compressor = TextCompressor::new().expect("memory");
+    let mut compressor = TextCompressor::default();
     for (number, (url, text)) in (0..).zip(documents) {
-        let compressed = text.as_ref().and_then(|text| compressor.compress(url, text).expect("memory"));
+        let compressed = text.as_ref().and_then(|text| compressor.compress(url, text));
         let place = compressed.map(|compressed| texts.push(&compressed).expect("room"));
         spool.push(&decision(number, url, place)).expect("room");
     }

@@ -6,16 +6,13 @@
 //! documents of the cluster were compared. The addresses decide which facts count ([`Facts`]). Cost: linear in both
 //! texts.
 
-use std::collections::HashSet;
 use std::ops::Range;
-
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::loss::Loss;
 use super::slots::Filling;
 use super::words::{SplitText, Word, combined_hash, letters_of};
+use leitong_base::hashed::HashedSet;
 use leitong_fingerprint::idf::is_common;
-use leitong_fingerprint::words_with_digits;
 use leitong_text::page::Address;
 
 /// Minimum number of characters of a name.
@@ -133,16 +130,45 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
 /// Returns true if more numbers, versions or names were replaced than is tolerated in a text of this length.
 fn numbers_or_names_differ(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     let is_short = loss.letters < SHORT_LETTERS;
-    let [ours, theirs] = [document, kept].map(FactsOfText::new);
     // In a long text of a template, a single number tells its pages apart. In a very long one, a replaced number is
     // probably a correction.
     let numbers_tolerated = (loss.letters / LETTERS_A_NUMBER) as usize;
-    let names_tolerated = match is_short || loss.runs <= PLACES_OF_A_SERIES {
-        true => 0,
-        false => NAMES_OF_LONG.max(ours.names.len().min(theirs.names.len()) / NAMES_SHARE),
-    };
-    replaced(&ours.numbers, &theirs.numbers) > numbers_tolerated
-        || replaced(&ours.names, &theirs.names) > names_tolerated
+    if replaced(document.numbers(), kept.numbers()) > numbers_tolerated {
+        return true;
+    }
+    let tolerates_names = !is_short && loss.runs > PLACES_OF_A_SERIES;
+    let replaced = names_replaced(document, kept, loss);
+    match tolerates_names && replaced > NAMES_OF_LONG {
+        true => replaced > [document, kept].map(names).into_iter().min().unwrap_or(0) / NAMES_SHARE,
+        false => replaced > if tolerates_names { NAMES_OF_LONG } else { 0 },
+    }
+}
+
+/// Returns the number of names of one text that replace names of the other. Looks only at text that the other one does
+/// not have.
+fn names_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> usize {
+    let ours = names_only_in(document, &loss.places, kept);
+    match ours {
+        0 => 0,
+        _ => ours.min(names_only_in(kept, loss.places_instead(document, kept), document)),
+    }
+}
+
+/// Returns the number of different names at these places of `text` that `other` does not have.
+fn names_only_in(text: &SplitText, places: &[Range<usize>], other: &SplitText) -> usize {
+    let words = places.iter().flat_map(|place| &text.words()[place.clone()]);
+    let names = words.filter(|word| is_name(text.spelled(word), word.hash));
+    let mut names: HashedSet = names.map(|word| word.hash).collect();
+    if !names.is_empty() {
+        other.words().iter().for_each(|word| _ = names.remove(&word.hash));
+    }
+    names.len()
+}
+
+/// Returns the number of different names of a text.
+fn names(text: &SplitText) -> usize {
+    let names = text.words().iter().filter(|word| is_name(text.spelled(word), word.hash));
+    names.map(|word| word.hash).collect::<HashedSet>().len()
 }
 
 /// Returns true if the last parts of the paths, including queries, differ, or if a url has no path. `/cn/ls.1` and
@@ -159,7 +185,7 @@ fn have_other_files(a: &str, b: &str) -> bool {
 
 /// Returns true if the document differs in a few short places only, and its words replace others of the kept document
 /// in half of these places, or in all of them if the text is long: one page has "in red" where the other has "in blue".
-/// Text that the kept document has in other places does not matter. Numbers are left to [`FactsOfText`].
+/// Text that the kept document has in other places does not matter. Numbers are left to [`numbers_or_names_differ`].
 fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     if loss.longest > FACT_LETTERS || loss.runs as usize > REPLACED_PLACES {
         return false;
@@ -188,7 +214,7 @@ fn is_replaced(
     let [ours, theirs] = [(document, place), (kept, kept_place)].map(|(text, place)| {
         let words = &text.words()[place.clone()];
         let without_digits = |word: &&Word| !has_digit(text.spelled(word));
-        let hashes: HashSet<u64> = words.iter().filter(without_digits).map(|word| word.hash).collect();
+        let hashes: HashedSet = words.iter().filter(without_digits).map(|word| word.hash).collect();
         (words.len(), letters_of(words), hashes)
     });
     let is_about_as_long =
@@ -196,32 +222,11 @@ fn is_replaced(
     is_about_as_long && !ours.2.is_subset(&theirs.2) && !theirs.2.is_subset(&ours.2)
 }
 
-/// Returns the number of facts of one text that replace facts of the other. Further facts of either text were added
-/// or left out, and are part of the [`Loss`].
+/// Returns the number of facts of one text that replace facts of the other. Both are in ascending order. Further facts
+/// of either text were added or left out, and are part of the [`Loss`].
 fn replaced(a: &[u64], b: &[u64]) -> usize {
     let only = |a: &[u64], b: &[u64]| a.iter().filter(|fact| b.binary_search(fact).is_err()).count();
     only(a, b).min(only(b, a))
-}
-
-/// The facts of a normalised text, as hashes in ascending order.
-struct FactsOfText {
-    /// Words with digits: numbers, dates, versions.
-    numbers: Vec<u64>,
-    names: Vec<u64>,
-}
-
-impl FactsOfText {
-    fn new(text: &SplitText) -> Self {
-        let (mut numbers, mut names) = (Vec::new(), Vec::new());
-        words_with_digits(text.text(), |word| numbers.push(xxh3_64(word.as_bytes())));
-        let is_name = |word: &&Word| is_name(text.spelled(word), word.hash);
-        names.extend(text.words().iter().filter(is_name).map(|word| word.hash));
-        for facts in [&mut numbers, &mut names] {
-            facts.sort_unstable();
-            facts.dedup();
-        }
-        Self { numbers, names }
-    }
 }
 
 fn has_digit(word: &str) -> bool {
@@ -234,12 +239,42 @@ fn is_name(word: &str, hash: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
     use crate::keep::verify::words::tests::{MARKET, RIVER, split};
 
     fn differ(a: &str, b: &str, urls: [&str; 2]) -> bool {
         let [document, kept] = [(urls[0], a), (urls[1], b)].map(|(url, text)| split(url, text));
         facts_differ(&document, &kept, &Loss::between(&document, &kept))
+    }
+
+    /// The naive twin of [`names_replaced`]: compares all names of both texts.
+    fn naive(a: &SplitText, b: &SplitText) -> usize {
+        let names = |text: &SplitText| -> BTreeSet<String> {
+            let names = text.words().iter().filter(|word| is_name(text.spelled(word), word.hash));
+            names.map(|word| text.spelled(word).to_owned()).collect()
+        };
+        let [a, b] = [a, b].map(names);
+        a.difference(&b).count().min(b.difference(&a).count())
+    }
+
+    proptest! {
+        #[test]
+        fn replaced_names_are_those_of_a_naive_comparison(
+            a in "(gcom[a-e]|gpat[a-e]|the|of|[1-3]|河|[ .,]){0,60}",
+            b in "(gcom[a-e]|gpat[a-e]|the|of|[1-3]|河|[ .,]){0,60}",
+            at in 0_usize..60,
+        ) {
+            let cut: String = a.chars().skip(at).collect();
+            for (text, kept) in [(&a, &b), (&a, &cut), (&format!("{cut}{b}"), &a)] {
+                let [text, kept] = [text, kept].map(|text| split("", text));
+                let found = names_replaced(&text, &kept, &Loss::between(&text, &kept));
+                prop_assert_eq!(found, naive(&text, &kept));
+            }
+        }
     }
 
     #[test]

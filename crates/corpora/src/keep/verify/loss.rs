@@ -19,6 +19,10 @@ const PASSAGE_LETTERS: u32 = 100;
 const OWN_PERCENT: u32 = 75;
 /// Number of letters at the beginning of a text in which copies have their own headlines.
 const HEADLINE_LETTERS: u32 = 60;
+/// Maximum number of words, of two texts together, that a walk through both skips where they differ.
+const SKIPPED_MAX: usize = 24;
+/// Number of equal words from which on the walk goes on.
+const ALIGNED_WORDS: usize = 3;
 
 /// The text that is lost if a document is dropped and another one is kept. A *stretch* of lost text is between two
 /// common runs.
@@ -160,17 +164,12 @@ fn run_before(words: &[Word], at: usize) -> u64 {
 /// Returns the places of `text` between the runs that `other` has as well, as ranges of words.
 fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
     let (words, others) = (text.words(), other.words());
-    let is_same = |a: &Word, b: &Word| a.hash == b.hash && text.spelled(a) == other.spelled(b);
-    // Near-duplicates are mostly equal from both ends on. These parts need no search.
-    let ahead = words.iter().zip(others).take_while(|(a, b)| is_same(a, b)).count();
-    let left = words.len().min(others.len()) - ahead;
-    let behind =
-        words.iter().rev().zip(others.iter().rev()).take(left).take_while(|(a, b)| is_same(a, b)).count();
-    let is_common = |run: &Range<usize>| run.end <= ahead || run.start >= words.len() - behind;
+    let aligned = aligned(text, other);
     // The other text's first run for each hash that is searched for.
     let mut found: HashedMap<Option<u32>> = HashedMap::default();
+    let mut is_aligned = is_within(&aligned);
     text.for_each_run(|run, hash| {
-        if !is_common(&run) {
+        if !is_aligned(&run) {
             found.insert(hash, None);
         }
     });
@@ -185,12 +184,14 @@ fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
     let is_found = |run: &Range<usize>, hash: u64| {
         let Some(Some(start)) = found.get(&hash) else { return false };
         let there = others.get(*start as usize..*start as usize + run.len()).unwrap_or_default();
-        there.len() == run.len() && words[run.clone()].iter().zip(there).all(|(a, b)| is_same(a, b))
+        let are_same = |(word, theirs)| text.is_same(word, other, theirs);
+        there.len() == run.len() && words[run.clone()].iter().zip(there).all(are_same)
     };
     let mut gaps = Vec::new();
     let mut common_until = 0;
+    let mut is_aligned = is_within(&aligned);
     text.for_each_run(|run, hash| {
-        if is_common(&run) || is_found(&run, hash) {
+        if is_aligned(&run) || is_found(&run, hash) {
             if run.start > common_until {
                 gaps.push(common_until..run.start);
             }
@@ -201,6 +202,44 @@ fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
         gaps.push(common_until..words.len());
     }
     gaps
+}
+
+/// Returns stretches of `text` that `other` has as well, as ranges of words in ascending order. Near-duplicates are
+/// mostly equal, so a walk through both texts, from the start and from the end, finds most of what they have in common.
+/// These parts need no search. Cost: linear.
+fn aligned(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
+    let (words, others) = (text.words(), other.words());
+    let are_same = |(word, theirs): &(&Word, &Word)| text.is_same(word, other, theirs);
+    let (mut at, mut there) = (0, 0);
+    let mut aligned = Vec::new();
+    loop {
+        let length = words[at..].iter().zip(&others[there..]).take_while(are_same).count();
+        aligned.push(at..at + length);
+        at += length;
+        there += length;
+        let begins_here = |(ours, theirs): &(usize, usize)| {
+            let ours = words.get(at + ours..at + ours + ALIGNED_WORDS);
+            let theirs = others.get(there + theirs..there + theirs + ALIGNED_WORDS);
+            ours.zip(theirs).is_some_and(|(ours, theirs)| ours.iter().zip(theirs).all(|pair| are_same(&pair)))
+        };
+        let mut skips = (1..=SKIPPED_MAX).flat_map(|both| (0..=both).map(move |ours| (ours, both - ours)));
+        let Some((ours, theirs)) = skips.find(begins_here) else { break };
+        at += ours;
+        there += theirs;
+    }
+    let left = (words.len() - at).min(others.len() - there);
+    let behind = words.iter().rev().zip(others.iter().rev()).take(left).take_while(are_same).count();
+    aligned.push(words.len() - behind..words.len());
+    aligned
+}
+
+/// Returns a function that says if a run is within one of the `stretches`, for runs in ascending order.
+fn is_within(stretches: &[Range<usize>]) -> impl FnMut(&Range<usize>) -> bool {
+    let mut at = 0;
+    move |run| {
+        at += stretches[at..].iter().take_while(|stretch| stretch.end < run.end).count();
+        stretches.get(at).is_some_and(|stretch| stretch.start <= run.start)
+    }
 }
 
 #[cfg(test)]

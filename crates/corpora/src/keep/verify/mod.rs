@@ -15,15 +15,17 @@
 //! pages that would be dropped are then compared again.
 //!
 //! Memory: about 60 bytes for each cluster and for each document that is kept by verification; about 40 bytes for each
-//! place in which a document has other words than a kept one.
+//! place in which a document has other words than a kept one; 32 MB of [recently compared](recent) texts.
 
 mod facts;
 mod loss;
+mod recent;
 mod slots;
 pub(crate) mod table_texts;
 pub(crate) mod texts;
 mod words;
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fmt;
 use std::io;
@@ -34,9 +36,10 @@ use serde::{Deserialize, Serialize};
 
 use self::facts::{facts_differ, fillings, may_be_one_page};
 use self::loss::Loss;
+use self::recent::{KnownText, RecentTexts};
 use self::slots::{Filling, Slots};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
-use self::texts::{TextFile, TextPlace, decompressed, hash_of};
+use self::texts::{TextFile, TextPlace, decompressed};
 use self::words::SplitText;
 use super::Decision;
 use super::prefer::Choice;
@@ -231,10 +234,7 @@ pub(crate) struct Verifier<'a> {
     slots: Slots,
     /// Hashes of the passages for which documents were kept. Later documents are not kept for the same passages.
     passages: HashSet<u64>,
-    /// The first kept text of the last cluster.
-    first: Option<(TextPlace, Rc<SplitText>)>,
-    /// The text that was decompressed last. The next document of the cluster probably needs it again.
-    last: Option<(TextPlace, Rc<SplitText>)>,
+    recent: RecentTexts,
 }
 
 /// A document compared with the kept ones of its cluster.
@@ -257,8 +257,7 @@ impl<'a> Verifier<'a> {
             kept: KeptTexts::default(),
             slots: Slots::default(),
             passages: HashSet::new(),
-            first: None,
-            last: None,
+            recent: RecentTexts::default(),
         }
     }
 
@@ -337,11 +336,10 @@ impl<'a> Verifier<'a> {
     /// Registers a document that is kept.
     fn keep(&mut self, decision: &Decision) -> io::Result<()> {
         let Some(place) = decision.text else { return Ok(()) };
-        let compressed = self.run.read(place)?;
-        match (&mut self.table, hash_of(&compressed)) {
-            (_, None) => {}
-            (Some(table), Some(_)) => table.add(decision.founded, &compressed)?,
-            (None, Some(hash)) => self.kept.add(decision.founded, KeptText { hash, place }),
+        let Some(hash) = self.run.hash_at(place)? else { return Ok(()) };
+        match &mut self.table {
+            Some(table) => table.add(decision.founded, &self.run.read(place)?)?,
+            None => self.kept.add(decision.founded, KeptText { hash, place }),
         }
         Ok(())
     }
@@ -357,13 +355,13 @@ impl<'a> Verifier<'a> {
         let text = SplitText::new(text);
         // Of equal texts, only one has to be read.
         let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash());
-        let mut first_loss = None;
-        if let (true, Some(first)) = (equal.is_empty(), others.first()) {
-            self.first = self.text(first.place)?.map(|text| (first.place, text));
-            if let Some((place, first)) = &self.first {
-                let loss = Loss::between(&text, first);
-                best.fillings = fillings(&text, first, &loss);
-                first_loss = Some((*place, loss));
+        let (mut first, mut first_loss) = (None, None);
+        if let (true, Some(kept)) = (equal.is_empty(), others.first()) {
+            first = self.text(kept.place)?;
+            if let Some(first) = &first {
+                let loss = Loss::between(&text, &first.text);
+                best.fillings = fillings(&text, &first.text, &loss);
+                first_loss = Some((kept.place, loss));
             }
         }
         // If there are many other texts, only the first one and those that were kept last are read.
@@ -372,8 +370,14 @@ impl<'a> Verifier<'a> {
         for kept in equal.into_iter().take(1).chain(others.map(|(_, kept)| kept)) {
             let Some(other) = self.text(kept.place)? else { continue };
             let loss = first_loss.take_if(|(place, _)| *place == kept.place).map(|(_, loss)| loss);
-            let (check, passages) = self.compared(decision.founded, (&text, &other), loss, &best.fillings);
-            self.last = Some((kept.place, other));
+            let is_other_page_of_template = || {
+                let (founder, first) = (decision.founded, first.as_ref());
+                first.is_some_and(|first| {
+                    self.slots.has(founder)
+                        && self.slots.differ(founder, &best.fillings, other.fillings(&first.text))
+                })
+            };
+            let (check, passages) = self.compared((&text, &other.text), loss, is_other_page_of_template);
             let is_better = best.check.finding == Finding::NotVerified
                 || check.finding == Finding::Contained
                 || check.lost_share < best.check.lost_share;
@@ -387,15 +391,13 @@ impl<'a> Verifier<'a> {
         Ok(best)
     }
 
-    /// Compares the text of a document with a kept text, both of the cluster with this founder. `loss` is the text that
-    /// is lost, if it is known; `fillings` are those of the document. Also returns the hashes of the document's own
-    /// passages.
+    /// Compares the text of a document with a kept text of its cluster. `loss` is the text that is lost, if it is known.
+    /// Also returns the hashes of the document's own passages.
     fn compared(
         &self,
-        founder: u64,
         (document, kept): (&SplitText, &SplitText),
         loss: Option<Loss>,
-        fillings: &[Filling],
+        is_other_page_of_template: impl FnOnce() -> bool,
     ) -> (Check, Vec<u64>) {
         let mut passages = Vec::new();
         if document.text() == kept.text() {
@@ -409,8 +411,6 @@ impl<'a> Verifier<'a> {
             }
             !passages.is_empty()
         };
-        let is_other_page_of_template =
-            || self.slots.has(founder) && self.slots.differ(founder, fillings, &self.fillings(kept));
         let finding = if !self.lost_max.allows(&loss, has_own_passage) {
             Finding::TextLost
         } else if facts_differ(document, kept, &loss) || is_other_page_of_template() {
@@ -421,23 +421,26 @@ impl<'a> Verifier<'a> {
         (Check::new(finding, &loss, document.text()), passages)
     }
 
-    /// Returns the words in which a document differs from the first kept document of its cluster.
-    fn fillings(&self, document: &SplitText) -> Vec<Filling> {
-        let Some((_, first)) = &self.first else { return Vec::new() };
-        fillings(document, first, &Loss::between(document, first))
-    }
-
     /// Returns a kept text, or `None` if it is damaged.
-    fn text(&self, place: TextPlace) -> io::Result<Option<Rc<SplitText>>> {
-        let read = [&self.first, &self.last].into_iter().flatten().find(|(read, _)| *read == place);
-        if let Some((_, text)) = read {
-            return Ok(Some(Rc::clone(text)));
+    fn text(&mut self, place: TextPlace) -> io::Result<Option<Rc<KnownText>>> {
+        if let Some(text) = self.recent.get(place) {
+            return Ok(Some(text));
         }
         let compressed = match &self.table {
             Some(table) => table.read(place)?,
             None => self.run.read(place)?,
         };
-        Ok(decompressed(&compressed).map(SplitText::new).map(Rc::new))
+        let Some(text) = decompressed(&compressed) else { return Ok(None) };
+        let text = Rc::new(KnownText { text: SplitText::new(text), fillings: OnceCell::new() });
+        self.recent.insert(place, &text);
+        Ok(Some(text))
+    }
+}
+
+impl KnownText {
+    /// Returns the words in which this text differs from the first kept text of its cluster.
+    fn fillings(&self, first: &SplitText) -> &[Filling] {
+        self.fillings.get_or_init(|| fillings(&self.text, first, &Loss::between(&self.text, first)))
     }
 }
 

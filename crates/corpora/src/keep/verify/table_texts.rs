@@ -18,7 +18,7 @@ use crate::sink::summed::cut;
 use leitong_store::snapshot::Unfinished;
 
 /// The first line of the file in a table's folder.
-const MAGIC: &[u8] = b"leitong texts 2\n";
+const MAGIC: &[u8] = b"leitong texts 3\n";
 /// Number of bytes before a compressed text in the file: log offset of the cluster's founder, log offset at which the
 /// run began, length, XXH3-64 of these and of the hash of the text.
 const RECORD_HEAD_BYTES: usize = 28;
@@ -82,7 +82,7 @@ pub(crate) struct Founded {
 
 impl TableTexts {
     /// The version of the format of the file in a table's folder.
-    pub(crate) const FORMAT_VERSION: u32 = 2;
+    pub(crate) const FORMAT_VERSION: u32 = 3;
 
     /// Opens the file in the table's folder, or creates it. Texts of expired clusters are removed once they make
     /// up half of it.

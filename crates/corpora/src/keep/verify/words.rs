@@ -4,12 +4,13 @@
 //! one), and its *runs*: the shortest sequence of words from each word on that has at least [`RUN_LETTERS`] letters.
 //! Two texts have a passage in common if they have a run in common. Cost: linear; 24 bytes per word.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::texts::Text;
-use leitong_fingerprint::is_unit;
+use leitong_fingerprint::{is_unit, words_with_digits};
 
 /// Minimum number of letters in a run that two texts have in common: five ideographs, or about three words.
 pub(super) const RUN_LETTERS: u32 = 15;
@@ -25,6 +26,8 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(super) struct SplitText {
     text: Text,
     words: Vec<Word>,
+    /// The numbers, once they were needed.
+    numbers: OnceCell<Vec<u64>>,
 }
 
 impl SplitText {
@@ -32,7 +35,7 @@ impl SplitText {
     #[must_use]
     pub(super) fn new(text: Text) -> Self {
         let words = words(text.text());
-        Self { text, words }
+        Self { text, words, numbers: OnceCell::new() }
     }
 
     /// Returns the document's url, which may be empty.
@@ -59,10 +62,37 @@ impl SplitText {
         &self.words
     }
 
+    /// Returns the hashes of the words with digits (numbers, dates, versions), each once and in ascending order.
+    #[must_use]
+    pub(super) fn numbers(&self) -> &[u64] {
+        self.numbers.get_or_init(|| {
+            let mut numbers = Vec::new();
+            words_with_digits(self.text(), |word| numbers.push(xxh3_64(word.as_bytes())));
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers
+        })
+    }
+
+    /// Returns the number of bytes that the text and its words take.
+    #[must_use]
+    pub(super) fn bytes(&self) -> usize {
+        self.text().len() + size_of_val(self.words())
+    }
+
     /// Returns the letters of a word of this text.
     #[must_use]
     pub(super) fn spelled(&self, word: &Word) -> &str {
         &self.text()[word.start as usize..word.end as usize]
+    }
+
+    /// Returns true if a word of this text is spelled like a word of `other`.
+    #[must_use]
+    pub(super) fn is_same(&self, word: &Word, other: &Self, theirs: &Word) -> bool {
+        let [ours, others] = [self, other].map(|text| text.text().as_bytes());
+        let [ours, others] = [(ours, word), (others, theirs)]
+            .map(|(text, word)| &text[word.start as usize..word.end as usize]);
+        word.hash == theirs.hash && ours == others
     }
 
     /// Returns true if a sentence ends before the word `at`, or no word is there.
@@ -171,9 +201,8 @@ pub(super) mod tests {
 
     /// Splits the text of a document.
     pub(in crate::keep::verify) fn split(url: &str, text: &str) -> SplitText {
-        let compressed =
-            TextCompressor::new().and_then(|mut compressor| compressor.compress(url, text)).expect("memory");
-        SplitText::new(decompressed(&compressed.expect("a short text")).expect("a text"))
+        let compressed = TextCompressor::default().compress(url, text).expect("a short text");
+        SplitText::new(decompressed(&compressed).expect("a text"))
     }
 
     #[test]
