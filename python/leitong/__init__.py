@@ -18,6 +18,7 @@ import sys
 
 from ._native import Deduplicator as _Deduplicator
 from ._native import Document, Fingerprinter, LogSource, Table, Verdict, extract
+from ._native import items as _items
 from ._native import run as _run
 
 __all__ = ["Deduplicator", "Document", "Fingerprinter", "LogSource", "Table", "Verdict", "extract", "fingerprint"]
@@ -73,7 +74,7 @@ def _batches(pages, size):
         for batch in pages.to_batches(max_chunksize=size) if hasattr(pages, "to_pylist") else pages.to_batches():
             yield from _batches(batch.to_pylist(), size)
         return
-    pages = iter(_listed(pages))
+    pages = _items(_listed(pages))
     while batch := list(itertools.islice(pages, size)):
         yield batch
 

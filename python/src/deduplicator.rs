@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::cores::{self, CHUNK};
-use crate::page::Pages;
+use crate::page::{Pages, items};
 use crate::pickled;
 use crate::process_lock::ProcessLock;
 use crate::settings::{settings, value_error};
@@ -69,8 +69,7 @@ impl Deduplicator {
     /// Returns the verdicts on many pages, in their order; reads their texts on all cores. If Ctrl-C ends the
     /// call, none of the pages is decided.
     fn decide_batch(&self, py: Python<'_>, pages: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
-        let pages: Vec<Page> =
-            pages.try_iter()?.map(|page| self.pages.page(&page?)).collect::<PyResult<_>>()?;
+        let pages: Vec<Page> = items(pages)?.map(|page| self.pages.page(&page?)).collect::<PyResult<_>>()?;
         let verdicts = py.detach(|| {
             let mut inner = self.inner()?;
             let deduplicator = &mut *inner;

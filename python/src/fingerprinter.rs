@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
 use crate::cores::{self, CHUNK};
-use crate::page::Pages;
+use crate::page::{Pages, items};
 use crate::pickled;
 use crate::settings::{settings, value_error};
 
@@ -67,7 +67,7 @@ impl Fingerprinter {
         pages: &Bound<'py, PyAny>,
     ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
         let made = Pages::new(self.bytes_max);
-        let pages: Vec<Page> = pages.try_iter()?.map(|page| made.page(&page?)).collect::<PyResult<_>>()?;
+        let pages: Vec<Page> = items(pages)?.map(|page| made.page(&page?)).collect::<PyResult<_>>()?;
         let fingerprints = py.detach(|| self.on_all(pages, |workspace, page| self.make(page, workspace)))?;
         Ok(fingerprints.into_iter().map(|made| made.map(|bytes| PyBytes::new(py, &bytes))).collect())
     }
@@ -77,8 +77,7 @@ impl Fingerprinter {
     /// numbers mean nothing elsewhere.
     fn records<'py>(&self, py: Python<'py>, pages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let made = Pages::new(self.bytes_max);
-        let pages: Vec<Page> =
-            pages.try_iter()?.map(|page| made.named_page(&page?)).collect::<PyResult<_>>()?;
+        let pages: Vec<Page> = items(pages)?.map(|page| made.named_page(&page?)).collect::<PyResult<_>>()?;
         let detector = self.stage.detector().name();
         let record = |workspace: &mut _, page| Unplaced::new(self.record(page, workspace), detector).bytes();
         let records: Vec<Vec<u8>> = py.detach(|| self.on_all(pages, record))?;

@@ -35,6 +35,8 @@ mod _native {
     #[pymodule_export]
     use super::log_source::LogSource;
     #[pymodule_export]
+    use super::page::items;
+    #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
     use super::verdict::{Verdict, restore_verdict};

@@ -46,7 +46,7 @@ impl LogSource {
                 LOG_PARTITIONS_MAX
             )));
         }
-        let log_time = log_time.map(|time| timestamp(time, "log_time")).transpose()?;
+        let log_time = log_time.map(|time| timestamp(time, "\"log_time\"")).transpose()?;
         let log_time = log_time.unwrap_or_else(Timestamp::now);
         let source = pipeline::LogSource::new(name, epoch, log_partitions, log_time);
         Ok(Self { inner: ProcessLock::new("LogSource", source) })

@@ -7,7 +7,7 @@ use leitong_base::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
 use leitong_base::record::Timestamp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
 
 /// Converts successive items to pages.
 #[derive(Debug)]
@@ -37,9 +37,9 @@ impl Pages {
             page
         };
         let mut page = if item.cast::<PyString>().is_ok() {
-            Page { body: self.text(item)?, ..named(None, None) }
+            Page { body: text_body(item, number)?, ..named(None, None) }
         } else if let Ok(fields) = item.cast::<PyDict>() {
-            let field = |name: &str| Ok::<_, PyErr>(fields.get_item(name)?.filter(|value| !value.is_none()));
+            let field = |name: &str| Ok::<_, PyErr>(fields.get_item(name)?.filter(|value| !is_absent(value)));
             let text = |name: &str| field(name)?.map(|value| scalar(&value, name, number)).transpose();
             let page = named(text("url")?, text("id")?);
             if !fields.contains("text")? && !fields.contains("html")? {
@@ -49,18 +49,17 @@ impl Pages {
                 )));
             }
             let body = match (field("text")?, field("html")?) {
-                (Some(text), _) => self.text(&text)?,
-                (None, Some(html)) => self.html(&html)?,
+                (Some(text), _) => text_body(&text, number)?,
+                (None, Some(html)) => html_body(&html, number)?,
                 (None, None) => Body::Missing,
             };
             let mut page = Page { body, title: text("title")?, ..page };
             page.hints.content_type = text("content_type")?;
             page.hints.charset = text("charset")?;
-            page.status = field("status")?.map(|status| status.extract()).transpose()?;
-            if let Some(fetched_at) = field("fetched_at")? {
-                page.fetched_at =
-                    Some(timestamp(&fetched_at, "fetched_at").map_err(|error| wrong(error.to_string()))?);
-            }
+            page.status = field("status")?.map(|status| status_code(&status, number)).transpose()?;
+            let time =
+                |value: Bound<'_, PyAny>| timestamp(&value, &format!("document {number}: \"fetched_at\""));
+            page.fetched_at = field("fetched_at")?.map(time).transpose()?;
             page
         } else {
             let kind = item.get_type().name()?;
@@ -84,7 +83,7 @@ impl Pages {
         let number = self.count.load(Ordering::Relaxed);
         let fields = item.cast::<PyDict>();
         let has = |name: &str| match &fields {
-            Ok(fields) => Ok::<_, PyErr>(fields.get_item(name)?.is_some_and(|value| !value.is_none())),
+            Ok(fields) => Ok::<_, PyErr>(fields.get_item(name)?.is_some_and(|value| !is_absent(&value))),
             Err(_) => Ok(false),
         };
         if !has("url")? && !has("id")? {
@@ -95,16 +94,59 @@ impl Pages {
         }
         self.page(item)
     }
+}
 
-    fn text(&self, value: &Bound<'_, PyAny>) -> PyResult<Body> {
-        Ok(Body::Text(lossy(value.cast::<PyString>()?)))
+/// Returns the items of a batch.
+///
+/// # Errors
+/// `pages` is one page, whose characters or keys would be taken for pages, or a data frame, whose names of columns
+/// would be.
+#[pyfunction]
+pub(crate) fn items<'py>(pages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    let instead = if pages.cast::<PyDict>().is_ok() || pages.cast::<PyString>().is_ok() {
+        "give a list of pages"
+    } else if pages.hasattr("columns")? {
+        "give its rows as dicts, such as frame.to_dict(\"records\") or frame.to_dicts()"
+    } else {
+        return pages.try_iter();
+    };
+    let kind = pages.get_type().name()?;
+    Err(PyTypeError::new_err(format!("pages: is {kind}; {instead}")))
+}
+
+/// Returns true for `None`, and for what pandas has instead of a missing value, NaN and NaT, which do not equal
+/// themselves.
+fn is_absent(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none() || value.ne(value).unwrap_or(false)
+}
+
+fn text_body(value: &Bound<'_, PyAny>, number: u64) -> PyResult<Body> {
+    match value.cast::<PyString>() {
+        Ok(text) => Ok(Body::Text(lossy(text))),
+        Err(_) => Err(other_type(value, "text", "a str", number)),
     }
+}
 
-    fn html(&self, value: &Bound<'_, PyAny>) -> PyResult<Body> {
-        Ok(match value.cast::<PyBytes>() {
-            Ok(bytes) => Body::HtmlBytes(bytes.as_bytes().to_vec()),
-            Err(_) => Body::Html(lossy(value.cast::<PyString>()?)),
-        })
+fn html_body(value: &Bound<'_, PyAny>, number: u64) -> PyResult<Body> {
+    match (value.cast::<PyBytes>(), value.cast::<PyString>()) {
+        (Ok(bytes), _) => Ok(Body::HtmlBytes(bytes.as_bytes().to_vec())),
+        (_, Ok(html)) => Ok(Body::Html(lossy(html))),
+        _ => Err(other_type(value, "html", "a str or bytes", number)),
+    }
+}
+
+fn status_code(value: &Bound<'_, PyAny>, number: u64) -> PyResult<u32> {
+    value.extract().map_err(|error: PyErr| match error.is_instance_of::<PyTypeError>(value.py()) {
+        true => other_type(value, "status", "an int", number),
+        false => PyValueError::new_err(format!("document {number}: \"status\" is out of range")),
+    })
+}
+
+/// Returns the error for a field of another type.
+fn other_type(value: &Bound<'_, PyAny>, name: &str, wanted: &str, number: u64) -> PyErr {
+    match value.get_type().name() {
+        Ok(kind) => PyTypeError::new_err(format!("document {number}: {name:?} is {kind}; give {wanted}")),
+        Err(error) => error,
     }
 }
 
@@ -118,23 +160,22 @@ fn scalar(value: &Bound<'_, PyAny>, name: &str, number: u64) -> PyResult<String>
     match value.cast::<PyString>() {
         Ok(text) => Ok(lossy(text)),
         Err(_) if value.is_instance_of::<pyo3::types::PyInt>() => Ok(value.str()?.to_string()),
-        Err(_) => {
-            let kind = value.get_type().name()?;
-            Err(PyTypeError::new_err(format!("document {number}: {name:?} is {kind}; give a str")))
-        }
+        Err(_) => Err(other_type(value, name, "a str", number)),
     }
 }
 
-/// Converts a `datetime`; `name` is the field, for errors.
-pub(crate) fn timestamp(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Timestamp> {
-    let seconds: f64 = value
-        .call_method0("timestamp")
-        .map_err(|_| PyTypeError::new_err(format!("{name:?} must be a datetime, best with a time zone")))?
-        .extract()?;
+/// Converts a `datetime`; `what` names it in errors.
+pub(crate) fn timestamp(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Timestamp> {
+    if !value.hasattr("timestamp")? {
+        return Err(PyTypeError::new_err(format!("{what} must be a datetime, best with a time zone")));
+    }
+    let out_of_range = || PyValueError::new_err(format!("{what} is out of range"));
+    let seconds = value.call_method0("timestamp").and_then(|seconds| seconds.extract::<f64>());
+    let seconds = seconds.ok().filter(|seconds| seconds.is_finite()).ok_or_else(out_of_range)?;
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a float that is too large becomes the greatest number"
     )]
     let ms = (seconds * 1000.0).round() as i64;
-    Timestamp::from_ms(ms).ok_or_else(|| PyValueError::new_err(format!("{name:?} is out of range")))
+    Timestamp::from_ms(ms).ok_or_else(out_of_range)
 }

@@ -3,6 +3,7 @@
 import base64
 import datetime
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -93,6 +94,32 @@ class Verdicts(unittest.TestCase):
                 self.assertEqual([v.kind for v in leitong.Deduplicator().decide_batch(pages)], expected)
                 self.assertEqual([v.kind for v in leitong.Deduplicator().verdicts(pages, 3)], expected)
 
+    def test_what_would_be_iterated_by_letters_or_names_is_refused(self):
+        class Frame:
+            """Has names of columns, and is iterated by them, as data frames are."""
+
+            columns = ["text"]
+
+            def __iter__(self):
+                return iter(self.columns)
+
+        deduplicator, fingerprinter = leitong.Deduplicator(), leitong.Fingerprinter()
+        for pages, advice in [(NEWS, "a list"), ({"text": NEWS}, "a list"), (Frame(), "its rows as dicts")]:
+            for take in (
+                deduplicator.decide_batch,
+                lambda pages: list(deduplicator.verdicts(pages)),
+                lambda pages: list(deduplicator.unique(pages)),
+                fingerprinter.fingerprints,
+                fingerprinter.records,
+            ):
+                with self.subTest(type(pages).__name__), self.assertRaisesRegex(TypeError, advice):
+                    take(pages)
+
+    def test_what_pandas_has_for_missing_values_is_absent(self):
+        row = {"text": NEWS, "title": math.nan, "url": math.nan, "fetched_at": math.nan}
+        verdict = leitong.Deduplicator().decide(row).to_dict()
+        self.assertEqual((verdict["kind"], verdict["url"], verdict["fetched_at"]), ("UNIQUE", "document:0", None))
+
     def test_bytes_and_lone_surrogates_are_accepted(self):
         html = f"<html><meta charset=gbk><body><p>{'渡船第一次亮着灯驶过海峡，岸上的人们站在雨中看了很久。' * 4}</p>"
         deduplicator = leitong.Deduplicator()
@@ -132,8 +159,12 @@ class Verdicts(unittest.TestCase):
             (7, TypeError, "document 1: is int"),
             ({"text": NEWS, "url": ["a"]}, TypeError, "document 2: \"url\" is list"),
             ({"text": NEWS, "url": "a" * 9000}, ValueError, "document 3: its url has 9000 bytes"),
-            ({"text": NEWS, "fetched_at": "now"}, ValueError, "document 4: .*datetime"),
-            ({"text": 7}, TypeError, ""),
+            ({"text": NEWS, "fetched_at": "now"}, TypeError, "document 4: \"fetched_at\" must be a datetime"),
+            ({"text": 7}, TypeError, "document 5: \"text\" is int; give a str"),
+            ({"html": bytearray(b"<p>")}, TypeError, "document 6: \"html\" is bytearray; give a str or bytes"),
+            ({"text": NEWS, "status": "200"}, TypeError, "document 7: \"status\" is str; give an int"),
+            ({"text": NEWS, "status": 10**30}, ValueError, "document 8: \"status\" is out of range"),
+            ({"text": NEWS, "fetched_at": datetime.datetime(1, 1, 1)}, ValueError, "document 9: \"fetched_at\" is out"),
         ]:
             with self.subTest(page=str(page)[:40]), self.assertRaisesRegex(error, words):
                 deduplicator.decide(page)
