@@ -1,10 +1,10 @@
 //! The recent verdicts, found by page and by cluster.
 //!
 //! Verdicts are kept as they were answered, with all evidence. Invariant: their bytes are bounded, and the
-//! oldest are dropped first. So the known members of a cluster are those whose verdicts are still kept. Cost:
-//! a few map look-ups per verdict.
+//! oldest are dropped first. So the known members of a cluster are the pages whose verdicts are still kept, each with
+//! its last one, without those that have left it. Cost: a few map look-ups per verdict.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
@@ -23,7 +23,8 @@ pub(crate) struct Recent {
     by_page: BTreeMap<Box<str>, u64>,
     /// Number of the last verdict on each url, by the hash of the url.
     by_url: BTreeMap<u64, u64>,
-    /// Numbers of the duplicates in each cluster, by the log offset of its centroid.
+    /// Numbers of the duplicates in each cluster, and of the pages that have left it, by the log offset of its
+    /// centroid.
     by_cluster: BTreeMap<u64, VecDeque<u64>>,
     bytes: usize,
     bytes_max: usize,
@@ -50,6 +51,8 @@ pub(crate) struct Named {
     url_hash: u64,
     /// Log offset of the centroid that the page is a duplicate of.
     joined: Option<u64>,
+    /// Log offset of the centroid whose cluster the page has left.
+    left: Option<u64>,
     pub(super) log_offset: u64,
 }
 
@@ -61,6 +64,7 @@ impl Named {
             page_id: verdict.page_id.as_str().into(),
             url_hash: xxh3_64(verdict.url.as_bytes()),
             joined: verdict.cluster_id.filter(|_| is_duplicate).map(|id| id.log_offset),
+            left: verdict.recrawl.as_ref().and_then(|recrawl| Some(recrawl.left_cluster_id?.log_offset)),
             log_offset: verdict.log_offset,
         }
     }
@@ -74,15 +78,24 @@ impl Named {
             url: String,
             kind: String,
             cluster_id: Option<String>,
+            #[serde(default)]
+            recrawl: Option<Recrawl>,
             log_offset: u64,
         }
-        let Fields { page_id, url, kind, cluster_id, log_offset } = serde_json::from_slice(json).ok()?;
+        #[derive(Deserialize)]
+        struct Recrawl {
+            left_cluster_id: Option<String>,
+        }
+        let Fields { page_id, url, kind, cluster_id, recrawl, log_offset } =
+            serde_json::from_slice(json).ok()?;
         let is_duplicate = kind.ends_with("_DUPLICATE");
-        let joined = match cluster_id.filter(|_| is_duplicate) {
-            Some(id) => Some(u64::from_str_radix(id.get(16..)?, 16).ok()?),
-            None => None,
+        let founded_at = |id: Option<String>| match id {
+            Some(id) => u64::from_str_radix(id.get(16..)?, 16).ok().map(Some),
+            None => Some(None),
         };
-        Some(Self { page_id, url_hash: xxh3_64(url.as_bytes()), joined, log_offset })
+        let joined = founded_at(cluster_id.filter(|_| is_duplicate))?;
+        let left = founded_at(recrawl.and_then(|recrawl| recrawl.left_cluster_id))?;
+        Some(Self { page_id, url_hash: xxh3_64(url.as_bytes()), joined, left, log_offset })
     }
 }
 
@@ -110,7 +123,7 @@ impl Recent {
         let number = self.first + self.kept.len() as u64;
         self.by_page.insert(named.page_id.clone(), number);
         self.by_url.insert(named.url_hash, number);
-        if let Some(cluster) = named.joined {
+        for cluster in [named.joined, named.left].into_iter().flatten() {
             self.by_cluster.entry(cluster).or_default().push_back(number);
         }
         let kept = Kept { named, json };
@@ -124,27 +137,31 @@ impl Recent {
     fn pop(&mut self) {
         let Some(kept) = self.kept.pop_front() else { return };
         self.bytes -= kept.bytes();
-        let Named { page_id, url_hash, joined, .. } = kept.named;
+        let Named { page_id, url_hash, joined, left, .. } = kept.named;
         if self.by_page.get(&page_id) == Some(&self.first) {
             self.by_page.remove(&page_id);
         }
         if self.by_url.get(&url_hash) == Some(&self.first) {
             self.by_url.remove(&url_hash);
         }
-        if let Some(cluster) = joined
-            && let Some(numbers) = self.by_cluster.get_mut(&cluster)
-        {
-            numbers.pop_front();
-            if numbers.is_empty() {
-                self.by_cluster.remove(&cluster);
+        for cluster in [joined, left].into_iter().flatten() {
+            if let Some(numbers) = self.by_cluster.get_mut(&cluster) {
+                numbers.pop_front();
+                if numbers.is_empty() {
+                    self.by_cluster.remove(&cluster);
+                }
             }
         }
         self.first += 1;
     }
 
-    fn json(&self, number: u64) -> Option<&[u8]> {
+    fn kept(&self, number: u64) -> Option<&Kept> {
         let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        self.kept.get(at).map(|kept| &*kept.json)
+        self.kept.get(at)
+    }
+
+    fn json(&self, number: u64) -> Option<&[u8]> {
+        self.kept(number).map(|kept| &*kept.json)
     }
 
     /// Returns the last verdict on a page.
@@ -164,19 +181,21 @@ impl Recent {
         (found.url == url).then_some(json)
     }
 
-    /// Returns the verdicts on the duplicates in a cluster, the youngest first. The cluster's centroid was
-    /// founded at `log_offset`.
-    fn members(&self, log_offset: u64) -> impl ExactSizeIterator<Item = &[u8]> {
+    /// Returns the last verdict on each page that is a duplicate in a cluster, the youngest first. The cluster's
+    /// centroid was founded at `log_offset`.
+    fn members(&self, log_offset: u64) -> impl Iterator<Item = &[u8]> {
         static NONE: VecDeque<u64> = VecDeque::new();
         let numbers = self.by_cluster.get(&log_offset).unwrap_or(&NONE);
-        numbers.iter().rev().map(|number| self.json(*number).unwrap_or_default())
+        let mut seen = HashSet::new();
+        let verdicts = numbers.iter().rev().filter_map(|number| self.kept(*number));
+        let last = verdicts.filter(move |kept| seen.insert(kept.named.url_hash));
+        last.filter(move |kept| kept.named.joined == Some(log_offset)).map(|kept| &*kept.json)
     }
 
-    /// Returns the number of verdicts on the duplicates in that cluster, and at most `max` of these verdicts,
-    /// the youngest first.
+    /// Returns the number of those verdicts, and at most `max` of them, the youngest first.
     pub(crate) fn youngest_members(&self, log_offset: u64, max: usize) -> (usize, Vec<Box<[u8]>>) {
-        let members = self.members(log_offset);
-        (members.len(), members.take(max).map(Into::into).collect())
+        let youngest = self.members(log_offset).take(max).map(Into::into).collect();
+        (self.members(log_offset).count(), youngest)
     }
 
     /// Returns the number of verdicts.
@@ -226,9 +245,31 @@ mod tests {
         let members: Vec<&[u8]> = recent.members(0).collect();
         let kept: Vec<&[u8]> = all.iter().rev().take(recent.len()).map(|json| &**json).collect();
         assert_eq!(members, kept);
-        assert_eq!(recent.members(1).len(), 0);
+        assert_eq!(recent.youngest_members(0, 2).0, kept.len());
+        assert_eq!(recent.members(1).count(), 0);
         assert_eq!((recent.next_log_offset, recent.by_page.len()), (50, recent.len()));
         assert_eq!(recent.by_url.len(), recent.len());
+    }
+
+    /// A page that was withdrawn stayed a member, and one that was crawled twice was two.
+    #[test]
+    fn members_are_pages_that_have_not_left() {
+        let mut recent = Recent::new(1 << 20);
+        for (offset, page) in (1..).zip(["b", "c", "b", "d"]) {
+            push(&mut recent, &verdict(page, "EXACT_DUPLICATE", 0, offset));
+        }
+        let left = |page: &str, offset: u64| {
+            let left = format!("\"recrawl\":{{\"left_cluster_id\":\"{:032x}\"}},\"log_offset\"", 0);
+            let json = String::from_utf8(verdict(page, "UNDECIDABLE", 9, offset).into()).expect("JSON");
+            json.replace("\"log_offset\"", &left).into_bytes()
+        };
+        push(&mut recent, &left("c", 5));
+        let offsets = |recent: &Recent| -> Vec<u64> {
+            recent.members(0).filter_map(|json| Some(Named::from_json(json)?.log_offset)).collect()
+        };
+        assert_eq!(offsets(&recent), [4, 3]);
+        push(&mut recent, &verdict("c", "NEAR_DUPLICATE", 0, 6));
+        assert_eq!((offsets(&recent), recent.youngest_members(0, 1).0), (vec![6, 4, 3], 3));
     }
 
     #[test]

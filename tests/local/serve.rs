@@ -231,7 +231,7 @@ fn clusters_have_members_with_their_evidence() {
     // Everything is there after a restart.
     let server = Server::start(folder.path(), &[]);
     let cluster = server.connect().get(&path).body;
-    assert_eq!((&cluster["canonical"]["page_id"], &cluster["members_kept"]), (&json!("a"), &json!(8)));
+    assert_eq!((&cluster["canonical"]["page_id"], &cluster["members_kept"]), (&json!("a"), &json!(7)));
     for unknown in ["0", "zz", &"f".repeat(32), "00000001000000000000000000000000"] {
         let answer = server.connect().get(&format!("/v1/clusters/{unknown}"));
         assert_eq!((answer.status, answer.problem()), (404, "unknown-cluster"), "{unknown}");
