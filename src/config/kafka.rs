@@ -549,7 +549,7 @@ mod tests {
             faults,
             [
                 "kafka.properties.acks: is set by Leitong; remove it",
-                "kafka.app = \" \": is part of names of groups and transactions, so it must be a name of 1 to 249 letters, \
+                "kafka.app = (1 character, not shown): is part of names of groups and transactions, so it must be a name of 1 to 249 letters, \
                  digits, `.`, `_` and `-`",
                 "kafka.topics.verdicts = \"leitong.pages\": is already the name of kafka.topics.pages; choose another"
             ]

@@ -482,11 +482,12 @@ fn outputs_that_cannot_be_written_are_noticed_before_others_are_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
     let kept = write(folder.path(), "kept.jsonl", "of an earlier run\n".to_owned());
     let kept_name = kept.to_str().expect("UTF-8");
+    let input = write(folder.path(), "pages.jsonl", page("a", &article(1, 20)));
+    let input = input.to_str().expect("UTF-8");
     for (option, file) in [("--report", "r.html"), ("--clusters", "c.jsonl"), ("--dead-letters", "d.jsonl")] {
         let missing = folder.path().join("missing").join(file);
         let missing = missing.to_str().expect("UTF-8");
-        let run =
-            run_with_input(["dedup", "-", "--keep", kept_name, option, missing], &page("a", &article(1, 20)));
+        let run = run(["dedup", input, "--keep", kept_name, option, missing]);
         assert_eq!(run.status, 1, "{option}: {}", run.stderr);
         let told = format!("{option}: cannot write {missing}: ");
         assert!(run.stderr.contains(&told), "{option}: {}", run.stderr);
@@ -494,13 +495,13 @@ fn outputs_that_cannot_be_written_are_noticed_before_others_are_overwritten() {
     }
 }
 
+const CHINESE: &str = "<p>他们说这个问题现在还没有解决，我们要看以后的发展。";
+
 /// Pages whose bytes are not in their charset, and charsets that nobody knows, were read without a word.
 #[test]
 fn bytes_that_cannot_be_decoded_are_counted_and_named() {
-    let pages: String = [
-        (&b"<p>caf\xe9 cr\xe8me"[..], "x-mac-farsi"),
-        (b"<p>\xd6\xd0\xce\xc4\xff\xff", "gbk"),
-    ]
+    let cut_off = [CHINESE.as_bytes(), b"\xe4"].concat();
+    let pages: String = [(&b"<p>caf\xe9 cr\xe8me"[..], "x-mac-farsi"), (&cut_off[..], "utf-8")]
     .iter()
     .enumerate()
     .map(|(number, (html, charset))| {
