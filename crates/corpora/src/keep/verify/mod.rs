@@ -391,8 +391,8 @@ impl<'a> Verifier<'a> {
         Ok(best)
     }
 
-    /// Compares the text of a document with a kept text of its cluster. `loss` is the text that is lost, if it is known.
-    /// Also returns the hashes of the document's own passages.
+    /// Compares the text of a document with a kept text of its cluster. `loss` is the text that is lost, if it is
+    /// known. Also returns the hashes of the document's own passages.
     fn compared(
         &self,
         (document, kept): (&SplitText, &SplitText),

@@ -24,8 +24,7 @@ const TEXT_BYTES_MAX: usize = 256 << 20;
 
 /// Compresses texts. Reused from page to page.
 ///
-/// As LZ4 blocks, which take a third of the time of zstd's fastest level and a quarter more space: of a run with
-/// `--verify`, zstd was the largest part.
+/// A text becomes an LZ4 block. That takes 40 % of the time of zstd's level 1, and a quarter more space.
 #[derive(Default)]
 pub struct TextCompressor {
     table: CompressTable,
