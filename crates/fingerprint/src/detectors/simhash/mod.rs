@@ -11,13 +11,13 @@
 //! * The [`addresses`] decide how much must agree, and which facts. Pages that a program generates from one
 //!   template are on one site under different names. There most must agree, more for shorter texts, and no
 //!   *fact* of a short text may be replaced: no number, version or name (`facts.rs`; of long texts a
-//!   sixteenth may be). If the last words of both addresses name what the texts are about, these must be the
-//!   same. The same name on one site means one page at two times: a quarter of both texts is
-//!   enough. On different sites a shared template is unlikely, so less must agree. If an address is not
-//!   known, short texts need as much as on one site, long ones as little as on different sites. Less is
-//!   enough if nearly all of the shorter text is in the longer one: a cut or an addition shows on one side
-//!   only, but pages of one template differ on both. The sketch and the two sizes show this
-//!   (`matches_contained`).
+//!   sixteenth may be, as of short ones in other languages). If the last words of both addresses name what
+//!   the texts are about, these must be the same. The same name on one site means one page at two times: a
+//!   quarter of both texts is enough. On different sites a shared template is unlikely, so less must agree.
+//!   If an address is not known, short texts need as much as on one site, long ones as little as on
+//!   different sites. Less is enough if nearly all of the shorter text is in the longer one: a cut or an
+//!   addition shows on one side only, but pages of one template differ on both. The sketch and the two
+//!   sizes show this (`matches_contained`).
 //! * The [`numbers`] of a short text in the same places are the same: weather, markets and results of two
 //!   days are not copies, whatever the sites.
 //!
