@@ -62,12 +62,12 @@ meanings! {
     LIMITS = 30,
     /// Names of countries. A sentence that names one may report on it, so they count for whole pages only.
     LANDS = 31,
-    /// What the visitor sent or came from: "your request", "your network".
+    /// Names the visitor's request or origin: "your request", "your network".
     ORIGIN = 32,
     STOPPED = 33,
     /// Speaks of attacks, or of what keeps them off.
     GUARD = 34,
-    /// What the visitor wanted to see: "this listing".
+    /// Names the thing that the visitor wanted to see: "this listing".
     THING = 35,
     GONE = 36,
 }

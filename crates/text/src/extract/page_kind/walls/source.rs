@@ -31,17 +31,12 @@ const CHECKS: [&[u8]; 12] = [
 ];
 
 /// Attributes of elements that only the pages of such checks have, whatever their text says.
-const CHECK_ATTRIBUTES: [&[u8]; 11] = [
+const CHECK_ATTRIBUTES: [&[u8]; 6] = [
     b"id=\"anubis_challenge\"",
     b"/.within.website/x/cmd/anubis/static/js/",
-    b"id=\"challenge-form\"",
-    b"id=\"challenge-error-text\"",
-    b"id=\"cf-error-details\"",
-    b"id=\"cf-wrapper\"",
     b"id=\"px-captcha\"",
     b"id=\"sec-if-cpt-container\"",
     b"src=\"https://geo.captcha-delivery.com/",
-    b"src=\"/_Incapsula_Resource",
     b"class=\"wordfence-block\"",
 ];
 
