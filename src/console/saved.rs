@@ -1,9 +1,10 @@
 //! Reads a saved table for one page or one cluster at a time, while another process may use the table.
 //!
 //! It takes no lock and writes nothing: it sees the table as it was last saved. Each look-up reads the table
-//! from its start (a gigabyte takes some seconds), and holds one cluster in memory. Verdicts come from those
+//! from its start (a gigabyte takes some seconds), and holds one cluster in memory, 16 bytes a page. Verdicts come from those
 //! that `serve` keeps next to the table, and from files that `dedup` wrote.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64;
 
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
@@ -99,6 +101,52 @@ struct Named {
     url: String,
     kind: String,
     cluster_id: Option<String>,
+    #[serde(default)]
+    recrawl: Option<Recrawl>,
+}
+
+/// What a recrawl has changed.
+#[derive(Deserialize)]
+struct Recrawl {
+    left_cluster_id: Option<String>,
+}
+
+/// The duplicates in a cluster, from the verdicts on all pages in order: each page once, without those that have left.
+struct Members {
+    cluster: String,
+    /// Number of the last verdict on each duplicate, by the hash of its url.
+    by_url: HashMap<u64, u64>,
+    /// The youngest verdicts, by number, at most [`MEMBERS_MAX`].
+    youngest: BTreeMap<u64, Value>,
+    verdicts: u64,
+}
+
+impl Members {
+    fn new(cluster: String) -> Self {
+        Self { cluster, by_url: HashMap::new(), youngest: BTreeMap::new(), verdicts: 0 }
+    }
+
+    /// Takes the next verdict.
+    fn take(&mut self, named: &Named, json: &[u8]) {
+        self.verdicts += 1;
+        let is_here = |cluster: &Option<String>| cluster.as_ref() == Some(&self.cluster);
+        let joins = is_here(&named.cluster_id) && named.kind.ends_with("_DUPLICATE");
+        let leaves = named.recrawl.as_ref().is_some_and(|recrawl| is_here(&recrawl.left_cluster_id));
+        if !joins && !leaves {
+            return;
+        }
+        let url = xxh3_64(named.url.as_bytes());
+        if let Some(former) = self.by_url.remove(&url) {
+            self.youngest.remove(&former);
+        }
+        if joins && let Ok(verdict) = serde_json::from_slice(json) {
+            self.by_url.insert(url, self.verdicts);
+            self.youngest.insert(self.verdicts, verdict);
+            if self.youngest.len() > MEMBERS_MAX {
+                self.youngest.pop_first();
+            }
+        }
+    }
 }
 
 impl Saved {
@@ -127,16 +175,10 @@ impl Saved {
         }
         self.find_centroid(wanted, &mut found)?;
         let Some(cluster) = found.cluster_id.clone() else { return Ok(found) };
-        let mut members = std::collections::VecDeque::new();
-        self.each_verdict(&companions.verdicts, |named, json| {
-            let is_member = named.cluster_id.as_ref() == Some(&cluster) && named.kind.ends_with("_DUPLICATE");
-            if is_member && let Ok(verdict) = serde_json::from_slice::<Value>(json) {
-                found.members_known += 1;
-                members.push_front(verdict);
-                members.truncate(MEMBERS_MAX);
-            }
-        })?;
-        found.members = members.into();
+        let mut members = Members::new(cluster);
+        self.each_verdict(&companions.verdicts, |named, json| members.take(named, json))?;
+        found.members_known = members.by_url.len();
+        found.members = members.youngest.into_values().rev().collect();
         Ok(found)
     }
 
@@ -212,5 +254,34 @@ fn canonical(cluster_id: String, centroid: &proto::Centroid) -> Canonical {
         founded_at: centroid.log_time_ms.and_then(Timestamp::from_ms),
         detector: fingerprint.detector,
         fingerprint: fingerprint.data.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A page that was withdrawn, or whose new text is elsewhere, stayed a member, and one crawled twice was two.
+    #[test]
+    fn members_are_pages_that_have_not_left() {
+        let mut members = Members::new("c".to_owned());
+        let mut take = |page: &str, kind: &str, cluster: &str, left: Option<&str>| {
+            let verdict = json!({"page_id": page, "url": page, "kind": kind, "cluster_id": cluster,
+                "recrawl": left.map(|left| json!({"left_cluster_id": left}))});
+            let bytes = serde_json::to_vec(&verdict).expect("JSON");
+            members.take(&serde_json::from_slice(&bytes).expect("a verdict"), &bytes);
+        };
+        take("founder", "UNIQUE", "c", None);
+        ["withdrawn", "moved", "twice", "back", "twice"].map(|page| take(page, "NEAR_DUPLICATE", "c", None));
+        take("elsewhere", "NEAR_DUPLICATE", "d", None);
+        take("withdrawn", "UNDECIDABLE", "", Some("c"));
+        take("moved", "EXACT_DUPLICATE", "d", Some("c"));
+        take("back", "UNIQUE", "e", Some("c"));
+        take("back", "NEAR_DUPLICATE", "c", Some("e"));
+        let pages: Vec<&Value> = members.youngest.values().map(|verdict| &verdict["page_id"]).collect();
+        assert_eq!(pages, ["twice", "back"]);
+        assert_eq!(members.by_url.len(), 2);
     }
 }
