@@ -136,7 +136,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
     }
     let page = Some(("page-40".into(), "http://b/40".into()));
     let canonical = Canonical { rank: Rank::from_bytes([9; 16]), page };
-    let record = NewCanonical { number: 1, log_offset: 20, canonical }.to_record(&table);
+    let record = NewCanonical { number: 1, log_offset: 20, canonical }.into_record(&table);
     add(&record.key, record.value.as_deref());
     let first = IDENTITY.position(&clusterer, 0, Some(8), &watermarks).expect("in memory");
     add(b"position", ChangelogRecord::from_position(&first).value.as_deref());

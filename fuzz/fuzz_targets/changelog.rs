@@ -85,7 +85,7 @@ fn check(restored: Restored) {
         again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
         if canonical.page.is_some() {
             let new = NewCanonical { number, log_offset, canonical };
-            let record = new.to_record(&message);
+            let record = new.into_record(&message);
             again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
         }
     }

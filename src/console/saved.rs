@@ -274,7 +274,9 @@ mod tests {
             members.take(&serde_json::from_slice(&bytes).expect("a verdict"), &bytes);
         };
         take("founder", "UNIQUE", "c", None);
-        ["withdrawn", "moved", "twice", "back", "twice"].map(|page| take(page, "NEAR_DUPLICATE", "c", None));
+        for page in ["withdrawn", "moved", "twice", "back", "twice"] {
+            take(page, "NEAR_DUPLICATE", "c", None);
+        }
         take("elsewhere", "NEAR_DUPLICATE", "d", None);
         take("withdrawn", "UNDECIDABLE", "", Some("c"));
         take("moved", "EXACT_DUPLICATE", "d", Some("c"));

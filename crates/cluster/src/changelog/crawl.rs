@@ -17,7 +17,7 @@ pub(super) const SUFFIXES: [&[u8]; 2] = [b"/crawl", b"/ended"];
 
 impl CrawlChange {
     /// Returns the record of the change in the table with this position record.
-    pub(super) fn to_record(self, position: &proto::Position) -> ChangelogRecord {
+    pub(super) fn into_record(self, position: &proto::Position) -> ChangelogRecord {
         let id = ClusterId::in_table(position, self.log_offset).to_bytes();
         let suffix = SUFFIXES[usize::from(self.what == Change::Ended)];
         ChangelogRecord { key: [&id, suffix].concat(), value: Some(self.to_message().encode_to_vec()) }

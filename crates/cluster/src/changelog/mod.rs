@@ -193,8 +193,8 @@ impl Changes {
     pub fn records(self, position: &proto::Position, detector: &dyn Detector) -> Vec<ChangelogRecord> {
         let Self { founded, canonicals, crawls, texts } = self;
         let founded = founded.iter().map(|new| new.to_record(position, detector));
-        let canonicals = canonicals.into_iter().map(|new| new.to_record(position));
-        let crawls = crawls.into_iter().map(|change| change.to_record(position));
+        let canonicals = canonicals.into_iter().map(|new| new.into_record(position));
+        let crawls = crawls.into_iter().map(|change| change.into_record(position));
         let texts = ChangelogRecord::from_texts(&texts, position);
         let last = [ChangelogRecord::from_position(position)];
         founded.chain(canonicals).chain(crawls).chain(texts).chain(last).collect()
@@ -225,7 +225,7 @@ impl NewCentroid {
 impl NewCanonical {
     /// Returns the record of the new canonical page in the table with this position record.
     #[must_use]
-    pub fn to_record(self, position: &proto::Position) -> ChangelogRecord {
+    pub fn into_record(self, position: &proto::Position) -> ChangelogRecord {
         let Self { number, log_offset, canonical } = self;
         let mut message = proto::Centroid {
             format_version: ChangelogRecord::CANONICAL_FORMAT_VERSION,
