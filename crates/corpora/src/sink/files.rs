@@ -44,7 +44,7 @@ impl Sink for FileSink {
                 }
                 Conclusion::DeadLetter(letter) => match &mut self.dead_letters {
                     DeadLetters::File(lines) => {
-                        lines.push(letter).context("cannot write dead letters (--dead-letters)")?
+                        lines.push(letter).context("cannot write dead letters (--dead-letters)")?;
                     }
                     DeadLetters::Log(log) => log(letter),
                 },
