@@ -105,7 +105,7 @@ struct Named {
     recrawl: Option<Recrawl>,
 }
 
-/// What a recrawl has changed.
+/// The change that a recrawl has found.
 #[derive(Deserialize)]
 struct Recrawl {
     left_cluster_id: Option<String>,

@@ -101,7 +101,7 @@ impl Workspace {
     }
 }
 
-/// What is found in a page apart from its text.
+/// Findings about a page, apart from its text.
 #[derive(Default)]
 struct Found {
     credits: Option<Box<Credits>>,

@@ -73,7 +73,7 @@ impl Drop for SharedStage {
 impl StageReader {
     /// Returns read access to the stage; `None` if the owner has released it.
     pub(crate) fn read(&self) -> Option<MappedRwLockReadGuard<'_, ClusterStage>> {
-        RwLockReadGuard::try_map(self.0.read(), |stage| stage.as_deref()).ok()
+        RwLockReadGuard::try_map(self.0.read(), Option::as_deref).ok()
     }
 }
 

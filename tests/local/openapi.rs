@@ -247,7 +247,7 @@ fn the_openapi_document_describes_the_server() {
     assert!(missed.is_empty(), "problems that were never seen: {missed:?}");
 }
 
-/// What the document allows, the server must not refuse, nor the reverse.
+/// The server must not refuse what the document allows, nor the reverse.
 #[test]
 fn pages_that_fit_their_schema_are_answered_and_others_are_refused() {
     let api = Api::read();
