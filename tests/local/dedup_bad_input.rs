@@ -480,7 +480,7 @@ fn outputs_that_cannot_be_written_are_errors() {
 #[test]
 fn outputs_that_cannot_be_written_are_noticed_before_others_are_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
-    let kept = write(folder.path(), "kept.jsonl", "of an earlier run\n".to_owned());
+    let kept = write(folder.path(), "kept.jsonl", "of an earlier run\n");
     let kept_name = kept.to_str().expect("UTF-8");
     let input = write(folder.path(), "pages.jsonl", page("a", &article(1, 20)));
     let input = input.to_str().expect("UTF-8");
