@@ -77,6 +77,9 @@ pub struct Workspace {
     marks: Marks,
 }
 
+// Python's allocator aligns the objects that hold one to 16 bytes.
+const _: () = assert!(align_of::<Workspace>() <= 16);
+
 impl Workspace {
     /// Returns the extractor, for reading a document.
     pub fn extractor(&mut self) -> &mut Extractor {

@@ -222,9 +222,10 @@ pub(super) fn find(
         }
         let is_reported = text[start..end].contains(['“', '”', '"', '「', '«', '„'])
             || CONDITIONS.iter().any(|condition| text[start..end].contains(condition));
-        let sentence = text[start..end].trim_start();
-        let is_case = sentence.contains(" if ") || CASES.iter().any(|case| sentence.starts_with(case));
-        let all = if is_case { all & !(STOPPED | GONE) } else { all };
+        let is_case =
+            |sentence: &str| sentence.contains(" if ") || CASES.iter().any(|case| sentence.starts_with(case));
+        let tells_end = all & (STOPPED | GONE) != 0 && !is_case(text[start..end].trim_start());
+        let all = if tells_end { all } else { all & !(STOPPED | GONE) };
         said.push(if is_reported { all & !(PLACE | LANDS) } else { all });
         for (wall, every, one) in SENTENCES {
             let is_reported = wall == Wall::Region && is_reported;
