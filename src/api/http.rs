@@ -284,7 +284,7 @@ impl Edge {
     }
 }
 
-/// Returns the content codings of a body, which may be in several headers. `None` if there are none.
+/// Returns the content codings of a body, which may be in several headers, or `None` if no header has one.
 fn content_codings(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let all: Vec<_> = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes).collect();
     let codings = String::from_utf8_lossy(&all.join(&b","[..])).to_ascii_lowercase();

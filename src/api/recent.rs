@@ -194,8 +194,14 @@ impl Recent {
 
     /// Returns the number of those verdicts, and at most `max` of them, the youngest first.
     pub(crate) fn youngest_members(&self, log_offset: u64, max: usize) -> (usize, Vec<Box<[u8]>>) {
-        let youngest = self.members(log_offset).take(max).map(Into::into).collect();
-        (self.members(log_offset).count(), youngest)
+        let (mut count, mut youngest) = (0, Vec::new());
+        for json in self.members(log_offset) {
+            if count < max {
+                youngest.push(json.into());
+            }
+            count += 1;
+        }
+        (count, youngest)
     }
 
     /// Returns the number of verdicts.

@@ -1,7 +1,7 @@
 //! Reads a saved table for one page or one cluster at a time, while another process may use the table.
 //!
-//! It takes no lock and writes nothing: it sees the table as it was last saved. Each look-up reads the table
-//! from its start (a gigabyte takes some seconds), and holds one cluster in memory, 16 bytes a page. Verdicts come from those
+//! It takes no lock and writes nothing: it sees the table as it was last saved. Each look-up reads the table from its
+//! start (a gigabyte takes some seconds), and holds one cluster in memory, 16 bytes a page. Verdicts come from those
 //! that `serve` keeps next to the table, and from files that `dedup` wrote.
 
 use std::collections::{BTreeMap, HashMap};

@@ -17,8 +17,8 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Enters an error of this kind, which includes the broker. Returns `None` if it is not to be logged, and otherwise the number of errors since
-    /// the last line. Errors that are about no broker are always logged.
+    /// Enters an error of this kind, which includes the broker. Returns `None` if it is not to be logged, and otherwise
+    /// the number of errors since the last line. Errors that are about no broker are always logged.
     pub(super) fn report(&mut self, kind: Option<&str>, now: Instant) -> Option<u64> {
         let Some(kind) = kind else { return Some(0) };
         match self.kinds.get_mut(kind) {

@@ -6,12 +6,12 @@
 //! standby ─► put ─► apply … ─► take ─► owner ─► release ─► followed again
 //! look-up ─► owned, else read_followed
 //! ```
-//! Invariants: a partition is owned or followed, never both. If there is an API, an owner's table is here as long
-//! as the owner works on it; without one, only the number of owners is. A verdict is kept here from its commit until its owner ends at the latest, because another
-//! owner may decide differently from then on. Followed tables hold committed records only, and are read
-//! between transactions. Handles are cloned out of the maps, so no lock of a map is held while a table is
-//! used. Memory: the tables, and `api.recent_bytes_max` for verdicts, shared among the partitions; nothing if
-//! there is no API.
+//! Invariants: a partition is owned or followed, never both. If there is an API, an owner's table is here as long as
+//! the owner works on it; without one, only the number of owners is. A verdict is kept here from its commit until its
+//! owner ends at the latest, because another owner may decide differently from then on. Followed tables hold
+//! committed records only, and are read between transactions. Handles are cloned out of the maps, so no lock of a map
+//! is held while a table is used. Memory: the tables, and `api.recent_bytes_max` for verdicts, shared among the
+//! partitions; nothing if there is no API.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -26,8 +26,8 @@ pub struct PreviewOptions {
 pub struct Preview {
     /// The decision.
     pub decision: Decision,
-    /// The nearest centroids that are near or related. Near ones come first. Both are ordered by rank ([`Detector::rank`](leitong_fingerprint::Detector::rank)), and equal ranks by age,
-    /// oldest first.
+    /// The nearest centroids that are near or related. Near ones come first. Both are ordered by rank
+    /// ([`Detector::rank`](leitong_fingerprint::Detector::rank)), and equal ranks by age, oldest first.
     pub nearest: Vec<CanonicalPage>,
 }
 

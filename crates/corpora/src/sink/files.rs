@@ -10,6 +10,11 @@ use crate::sink::counts::Counts;
 use leitong_base::record::Unreadable;
 use leitong_cluster::verdict::Conclusion;
 
+/// Error if verdicts cannot be written, with the option that names their file.
+const VERDICTS_FAIL: &str = "cannot write the verdicts (--output)";
+/// Error if dead letters cannot be written.
+const DEAD_LETTERS_FAIL: &str = "cannot write dead letters (--dead-letters)";
+
 /// The destination of dead letters.
 pub enum DeadLetters {
     /// A file, with one JSON object per line.
@@ -39,12 +44,12 @@ impl Sink for FileSink {
             match conclusion {
                 Conclusion::Verdict(verdict) => {
                     if let Some(verdicts) = &mut self.verdicts {
-                        verdicts.push(verdict).context("cannot write the verdicts (--output)")?;
+                        verdicts.push(verdict).context(VERDICTS_FAIL)?;
                     }
                 }
                 Conclusion::DeadLetter(letter) => match &mut self.dead_letters {
                     DeadLetters::File(lines) => {
-                        lines.push(letter).context("cannot write dead letters (--dead-letters)")?;
+                        lines.push(letter).context(DEAD_LETTERS_FAIL)?;
                     }
                     DeadLetters::Log(log) => log(letter),
                 },
@@ -56,10 +61,10 @@ impl Sink for FileSink {
 
     fn flush(&mut self) -> anyhow::Result<()> {
         if let Some(verdicts) = &mut self.verdicts {
-            verdicts.flush().context("cannot write the verdicts (--output)")?;
+            verdicts.flush().context(VERDICTS_FAIL)?;
         }
         if let DeadLetters::File(lines) = &mut self.dead_letters {
-            lines.flush().context("cannot write dead letters (--dead-letters)")?;
+            lines.flush().context(DEAD_LETTERS_FAIL)?;
         }
         Ok(())
     }
@@ -67,16 +72,10 @@ impl Sink for FileSink {
     fn extents(&mut self) -> anyhow::Result<Extents> {
         let mut extents = Extents::new();
         if let Some(verdicts) = &mut self.verdicts {
-            extents.insert(
-                "verdicts".to_owned(),
-                verdicts.extent().context("cannot write the verdicts (--output)")?,
-            );
+            extents.insert("verdicts".to_owned(), verdicts.extent().context(VERDICTS_FAIL)?);
         }
         if let DeadLetters::File(lines) = &mut self.dead_letters {
-            extents.insert(
-                "dead_letters".to_owned(),
-                lines.extent().context("cannot write dead letters (--dead-letters)")?,
-            );
+            extents.insert("dead_letters".to_owned(), lines.extent().context(DEAD_LETTERS_FAIL)?);
         }
         Ok(extents)
     }

@@ -6,7 +6,7 @@
 
 use encoding_rs::BIG5;
 
-use super::plausible::common_permille;
+use super::plausible::{common_permille, high_bytes, reads_as_chinese};
 
 /// Number of characters per row of a 94 × 94 plane.
 const ROW: usize = 94;
@@ -14,12 +14,9 @@ const ROW: usize = 94;
 /// Number of characters per lead byte of Big5: trail bytes 0x40–0x7E and 0xA1–0xFE.
 const BIG5_ROW: usize = 157;
 
-/// Minimum share of common characters in a Chinese text, in thousandths; misread text stays below 90.
-const COMMON_PERMILLE_MIN: usize = 200;
-
 /// Returns the text of `bytes`, if its sample reads as EUC-TW.
 pub(super) fn decode(bytes: &[u8], sample: &[u8]) -> Option<String> {
-    let pairs = sample.iter().filter(|b| **b >= 0x80).count() / 2;
+    let pairs = high_bytes(sample) / 2;
     let (_, gbk_broken) = encoding_rs::GBK.decode_without_bom_handling(sample);
     if pairs < 16
         || gbk_broken
@@ -27,7 +24,7 @@ pub(super) fn decode(bytes: &[u8], sample: &[u8]) -> Option<String> {
     {
         return None;
     }
-    (common_permille(&convert(sample)?) >= COMMON_PERMILLE_MIN).then(|| convert(bytes)).flatten()
+    reads_as_chinese(&convert(sample)?).then(|| convert(bytes)).flatten()
 }
 
 /// Converts EUC-TW to text by way of Big5; `None` if a byte is not valid EUC-TW.

@@ -12,13 +12,14 @@ const LOOKED_AT: usize = 1024;
 pub(super) fn detect(bytes: &[u8]) -> Option<&'static Table> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let count = |wanted: fn(u8) -> bool| head.iter().filter(|byte| wanted(**byte)).count();
-    let letters = count(
-        |byte| matches!(byte, 0x81..=0x89 | 0x91..=0x99 | 0xa2..=0xa9 | 0xc1..=0xc9 | 0xd1..=0xd9 | 0xe2..=0xe9),
-    );
-    let spaces = count(|byte| matches!(byte, 0x40 | 0x15 | 0x25));
-    let ascii = count(|byte| matches!(byte, b' ' | b'\n' | b'a'..=b'z'));
-    let is_ebcdic =
-        head.len() >= 8 && letters * 2 >= head.len() && spaces * 20 >= head.len() && ascii * 10 <= head.len();
+    let is_letter = |byte| matches!(byte, 0x81..=0x89 | 0x91..=0x99 | 0xa2..=0xa9 | 0xc1..=0xc9 | 0xd1..=0xd9 | 0xe2..=0xe9);
+    let is_space = |byte| matches!(byte, 0x40 | 0x15 | 0x25);
+    let is_of_ascii = |byte| matches!(byte, b' ' | b'\n' | b'a'..=b'z');
+    // Few pages have that many letters, so for most of them only these are counted.
+    let is_ebcdic = head.len() >= 8
+        && count(is_letter) * 2 >= head.len()
+        && count(is_space) * 20 >= head.len()
+        && count(is_of_ascii) * 10 <= head.len();
     is_ebcdic.then(|| tables::with_code_page(37)).flatten()
 }
 

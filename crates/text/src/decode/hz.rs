@@ -4,16 +4,20 @@
 
 use encoding_rs::GBK;
 
-use super::plausible::common_permille;
+use super::plausible::reads_as_chinese;
 
-/// Minimum share of common characters in a Chinese text, in thousandths.
-const COMMON_PERMILLE_MIN: usize = 200;
+/// Returns true if `bytes` have the mark that begins Chinese.
+pub(super) fn may_be(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, b"~{").is_some()
+}
 
 /// Returns the text of `bytes`. If HZ is not declared, the text must read as Chinese.
 pub(super) fn decode(bytes: &[u8], is_declared: bool) -> Option<String> {
-    memchr::memmem::find(bytes, b"~{")?;
+    if !may_be(bytes) {
+        return None;
+    }
     let text = GBK.decode_without_bom_handling(&gbk(bytes)).0.into_owned();
-    (is_declared || common_permille(&text) >= COMMON_PERMILLE_MIN).then_some(text)
+    (is_declared || reads_as_chinese(&text)).then_some(text)
 }
 
 /// Converts HZ to GBK. Chinese ends at the end of its line, even without `~}`.

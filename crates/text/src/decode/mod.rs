@@ -7,10 +7,10 @@
 //! In: a body as fetched and what the crawler and server say about it ([`Hints`]). Out: [`Decoded`], borrowed if the
 //! bytes are UTF-8 already, or a [`DecodeError`] with the reason why there is no text.
 //!
-//! Invariants: valid UTF-8 is never decoded as anything else (except with the escape codes of ISO-2022) and never
-//! passed to the detector; the detector reads at most [`sample::BYTES_MAX`] bytes; no input panics. Cost: for UTF-8 one
-//! SIMD check of the bytes (about 20 GB/s); else one decoding pass, and 0.2 ms for sample and detector. Memory: the
-//! text.
+//! Invariants: valid UTF-8 is never passed to the detector, and never decoded as anything else, except ISO-2022 (by
+//! its escape codes), HZ and UTF-7 (whose bytes are all ASCII), EBCDIC, and UTF-16 with too many control bytes for a
+//! text; the detector reads at most [`sample::BYTES_MAX`] bytes; no input panics. Cost: for UTF-8 one SIMD check of
+//! the bytes (about 20 GB/s); else one decoding pass, and 0.2 ms for sample and detector. Memory: the text.
 
 mod candidates;
 mod charset;
@@ -167,7 +167,8 @@ fn ebcdic(bytes: &[u8], hints: &Hints, detected: &'static Table) -> Decoded<'sta
 /// Decodes the charsets whose bytes are all ASCII, if they are declared or detected.
 fn seven_bit(bytes: &[u8], hints: &Hints) -> Option<Decoded<'static>> {
     let has_escapes = memchr::memchr(0x1b, bytes).is_some();
-    if !has_escapes && !bytes.is_ascii() {
+    let may_be_ascii_form = bytes.is_ascii() && (hz::may_be(bytes) || utf7::may_be(bytes));
+    if !has_escapes && !may_be_ascii_form {
         return None;
     }
     let declared = Declared::new(bytes, hints);
@@ -183,7 +184,7 @@ fn seven_bit(bytes: &[u8], hints: &Hints) -> Option<Decoded<'static>> {
             return Some(decoded);
         }
     }
-    if !bytes.is_ascii() {
+    if !may_be_ascii_form {
         return None;
     }
     let hz = declaration(SevenBit::Hz);

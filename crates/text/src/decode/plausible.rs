@@ -17,6 +17,9 @@ pub(super) const COMMON: &str = "的一是不了在人有我他这个们中来�
 /// name ISO-8859-1, for pages in Latin-2 and Turkish, too.
 const HIGH_BYTES_MIN: usize = 32;
 
+/// Minimum share of common characters in a Chinese text, in thousandths; misread text stays below 90.
+const COMMON_PERMILLE_MIN: usize = 200;
+
 /// Character counts that show how well a decoded text reads.
 struct Reading {
     /// Characters above ASCII.
@@ -50,6 +53,11 @@ impl Reading {
     fn is_broken(&self) -> bool {
         self.broken > 1 && self.broken * 50 > self.foreign
     }
+}
+
+/// Returns true if common characters have the share that they have in Chinese text.
+pub(super) fn reads_as_chinese(text: &str) -> bool {
+    common_permille(text) >= COMMON_PERMILLE_MIN
 }
 
 /// Returns the share of common characters in a decoded text, in thousandths.
@@ -106,7 +114,8 @@ fn is_latin(name: &str) -> bool {
         )
 }
 
-fn high_bytes(sample: &[u8]) -> usize {
+/// Returns the number of bytes above ASCII.
+pub(super) fn high_bytes(sample: &[u8]) -> usize {
     sample.iter().filter(|byte| !byte.is_ascii()).count()
 }
 

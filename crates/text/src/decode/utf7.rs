@@ -8,9 +8,15 @@ use super::utf16::is_usual;
 /// Minimum number of encoded parts in a page that does not declare UTF-7.
 const PARTS_MIN: usize = 4;
 
+/// Returns true if `bytes` have the sign that begins encoded characters.
+pub(super) fn may_be(bytes: &[u8]) -> bool {
+    memchr::memchr(b'+', bytes).is_some()
+}
+
 /// Returns the text of `bytes`. If UTF-7 is not declared, every `+` must begin usual characters.
 pub(super) fn decode(bytes: &[u8], is_declared: bool) -> Option<String> {
-    let mut text = String::with_capacity(bytes.len());
+    // Grows as it is needed, since most pages are given up at their first `+`.
+    let mut text = String::new();
     let (mut rest, mut parts) = (bytes, 0);
     while let Some(plus) = memchr::memchr(b'+', rest) {
         text.push_str(std::str::from_utf8(&rest[..plus]).ok()?);

@@ -8,6 +8,7 @@
 use encoding_rs::{Encoding, ISO_8859_2, MACINTOSH, WINDOWS_1250, WINDOWS_1252};
 
 use super::charset::Charset;
+use super::plausible::high_bytes;
 use super::tables;
 
 /// Minimum number of faults.
@@ -25,8 +26,7 @@ pub(super) fn corrected(charset: Charset, detected: &'static Encoding, sample: &
         return None;
     }
     let ours = faults(&charset.decode(sample));
-    let high = sample.iter().filter(|byte| !byte.is_ascii()).count();
-    if ours < FAULTS_MIN || ours * CHARACTERS_PER_FAULT < high {
+    if ours < FAULTS_MIN || ours * CHARACTERS_PER_FAULT < high_bytes(sample) {
         return None;
     }
     let detected = Some(detected).filter(|encoding| encoding.is_single_byte());

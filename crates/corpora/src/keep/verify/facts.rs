@@ -136,12 +136,12 @@ fn numbers_or_names_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
     if replaced(document.numbers(), kept.numbers()) > numbers_tolerated {
         return true;
     }
-    let tolerates_names = !is_short && loss.runs > PLACES_OF_A_SERIES;
     let replaced = names_replaced(document, kept, loss);
-    match tolerates_names && replaced > NAMES_OF_LONG {
-        true => replaced > [document, kept].map(names).into_iter().min().unwrap_or(0) / NAMES_SHARE,
-        false => replaced > if tolerates_names { NAMES_OF_LONG } else { 0 },
+    if is_short || loss.runs <= PLACES_OF_A_SERIES {
+        return replaced > 0;
     }
+    // All names of both texts are counted only if their number decides.
+    replaced > NAMES_OF_LONG && replaced > names(document).min(names(kept)) / NAMES_SHARE
 }
 
 /// Returns the number of names of one text that replace names of the other. Looks only at text that the other one does

@@ -102,7 +102,8 @@ pub(super) struct Chooser {
 }
 
 impl Chooser {
-    /// Creates a chooser with empty buffers. If `records_structure` is true, it records the structure that Markdown needs.
+    /// Creates a chooser with empty buffers. If `records_structure` is true, it records the structure that Markdown
+    /// needs.
     pub(super) fn new(config: &ExtractConfig, records_structure: bool) -> Self {
         Self {
             config: config.clone(),
