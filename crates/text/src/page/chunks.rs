@@ -29,7 +29,9 @@ struct Joined {
 /// early or has a broken chunk is returned up to that point. If the first size is damaged, all of the body is
 /// returned. Returns `None` if the body is not chunked.
 pub(super) fn join(body: &[u8]) -> Option<(Vec<u8>, bool)> {
-    let Some(mut joined) = join_once(body) else {
+    // Some servers write a blank line before the chunks.
+    let after_blank = || join_once(body.trim_ascii_start()).filter(|joined| joined.is_whole);
+    let Some(mut joined) = join_once(body).or_else(after_blank) else {
         return begins_with_wrong_size(body).then(|| (body.to_vec(), false));
     };
     // A server and a proxy may both have divided the body into chunks. Text does not look like chunks by chance.
@@ -173,6 +175,7 @@ mod tests {
             ("3\nabc\n2\nde\n0\n", "abcde", true),
             ("3\r\nabc2\r\nde0\r\n\r\n", "abcde", true),
             ("3\r\nabc\r\n0\r\nX-Sum: 5\r\nX-Time: 1\r\n\r\n", "abc", true),
+            ("\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", "abcde", true),
             ("0\r\n\r\n", "", true),
             ("0\r\n\r\n0\r\n\r\n", "", true),
             ("3\r\nabc\r\n0\r\n\r\n2\r\nde\r\n0\r\n\r\n", "abcde", false),

@@ -1,7 +1,8 @@
 //! Parses an archived HTTP response: status, content type and decompressed body. [`HttpHead`] parses the header.
 //!
 //! Archives differ in what they keep. Some store the body as it was transferred; others undo chunking or
-//! compression but keep the original headers. So a header is trusted only if the bytes agree with it.
+//! compression but keep the original headers. So a header is trusted only if the bytes agree with it. Gzip and zstd are
+//! recognised by their first bytes, whatever coding the header names; in a page, also if it names none.
 //!
 //! A body may be compressed several times, such as by a server and then by a proxy. At most [`CODINGS_MAX`]
 //! codings are undone, and the total size of everything that is decompressed on the way is limited to twice
@@ -72,7 +73,15 @@ pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
     }
     // Codings are listed in the order in which they were applied. Transfer codings were applied last.
     let codings = format!("{},{}", head.content_codings, head.transfer_codings);
-    let decompressed = decompress_codings(&codings, body, body_bytes_max);
+    let mut decompressed = decompress_codings(&codings, body, body_bytes_max);
+    let is_html = head.content_type.as_deref().is_some_and(|media_type| media_type.contains("html"));
+    if let Ok((body, is_whole)) = &decompressed
+        && is_html
+        && let Some(coding) = recognised_coding(body)
+    {
+        decompressed = decompress_codings(coding, body.into(), body_bytes_max)
+            .map(|(body, is_all)| (body, is_all && *is_whole));
+    }
     Response {
         status: head.status,
         is_partial: head.is_partial(),
@@ -100,7 +109,7 @@ pub(super) fn decompress_codings(
     let mut left = bytes_max.saturating_mul(DECOMPRESSED_BODIES_MAX);
     let mut all_whole = true;
     for coding in codings().rev() {
-        match decompress(coding, &body, bytes_max.min(left)) {
+        match decompress(recognised_coding(&body).unwrap_or(coding), &body, bytes_max.min(left)) {
             Decompressed::Body { body: decompressed, is_whole } => {
                 all_whole &= is_whole;
                 left -= decompressed.len();
@@ -117,6 +126,14 @@ pub(super) fn decompress_codings(
 pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &str> {
     let known = |coding: &&str| matches!(*coding, "gzip" | "x-gzip" | "deflate" | "br" | "zstd");
     codings.split(',').map(name_of_coding).filter(known)
+}
+
+/// Returns the coding of data whose first bytes no page has.
+fn recognised_coding(body: &[u8]) -> Option<&'static str> {
+    match body.starts_with(b"\x1f\x8b\x08") {
+        true => Some("gzip"),
+        false => after_skippable_frames(body).starts_with(b"\x28\xb5\x2f\xfd").then_some("zstd"),
+    }
 }
 
 /// Returns the name of a coding. Some servers put it into quotes, or add parameters.
@@ -150,6 +167,12 @@ enum Decompressed {
 fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
     match coding {
         "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => or_nothing(read_gzip(body, bytes_max)),
+        "gzip" | "x-gzip" if begins_zlib(body) => {
+            match read_up_to(flate2::read::ZlibDecoder::new(body), bytes_max) {
+                Decompressed::Body { is_whole: false, .. } => Decompressed::NotInThisCoding,
+                decompressed => decompressed,
+            }
+        }
         // The standard requires the zlib format, but many servers send raw deflate data.
         "deflate" => match read_up_to(flate2::read::ZlibDecoder::new(body), bytes_max) {
             Decompressed::NotInThisCoding if body.trim_ascii_start().starts_with(b"<") => {
@@ -184,6 +207,11 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
         }
         _ => Decompressed::NotInThisCoding,
     }
+}
+
+/// Returns true for the first bytes of the zlib format (RFC 1950) with a window of 32 KiB.
+fn begins_zlib(body: &[u8]) -> bool {
+    matches!(body, [0x78, flags, ..] if u16::from_be_bytes([0x78, *flags]).is_multiple_of(31))
 }
 
 /// Returns the result for a body that begins like data in this coding. If nothing of it can be decompressed, the result
@@ -340,6 +368,38 @@ mod tests {
             [format!("{:x}\r\n", compressed.len()).as_bytes(), &compressed, b"\r\n0\r\n\r\n"].concat();
         let lines = "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n";
         assert_eq!(body(&response(lines, &chunked)).as_deref(), Some("hello"));
+    }
+
+    /// Crawlers lose the header, rename it, or write another coding into it. Such pages were refused as gzip data.
+    #[test]
+    fn codings_that_the_header_does_not_name_are_undone_in_pages() {
+        let zlib = |body: &[u8]| {
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(body).expect("memory");
+            encoder.finish().expect("memory")
+        };
+        let zstd = |body: &[u8]| zstd::encode_all(body, 1).expect("memory");
+        let html = "Content-Type: text/html; charset=utf-8\r\n";
+        for (coding, compressed) in [
+            ("identity", gzip(b"<p>hi")),
+            ("br", gzip(b"<p>hi")),
+            ("deflate", gzip(b"<p>hi")),
+            ("gzip", zstd(b"<p>hi")),
+            ("gzip", zlib(b"<p>hi")),
+            ("gzip", gzip(&gzip(b"<p>hi"))),
+            ("none", zstd(b"<p>hi")),
+        ] {
+            let headers = format!("{html}Content-Encoding: {coding}\r\n");
+            assert_eq!(body(&response(&headers, &compressed)).as_deref(), Some("<p>hi"), "{coding}");
+        }
+        assert_eq!(body(&response(html, &gzip(b"<p>hi"))).as_deref(), Some("<p>hi"));
+        assert_eq!(body(&response(html, &gzip(&[b'a'; 1001]))), None, "too large");
+        assert!(parse(&response(html, &gzip(b"<p>hi")[..15]), 1000).breaks_off);
+        // A file that was compressed before it was sent is not a page.
+        let file = gzip(b"<p>hi");
+        let parsed = parse(&response("Content-Type: application/gzip\r\n", &file), 1000);
+        assert_eq!(parsed.body, Ok(file));
+        assert_eq!(body(&response("Content-Encoding: gzip\r\n", b"x^2 + y^2")).as_deref(), Some("x^2 + y^2"));
     }
 
     /// A body that a broken chunk truncates must be reported.

@@ -2,8 +2,9 @@
 //!
 //! Parsing is lenient, because archives contain whatever servers and crawlers wrote: any version (`HTTP/2
 //! 200`, `ICY 200 OK`) in any case, blank lines before the head, no reason phrase, any number of headers,
-//! control bytes in values, values over several lines. Lines that are not headers are skipped. The work is
-//! linear in the size of the head. Only the headers that are needed are kept.
+//! control bytes in values, values over several lines. A first line in another form is a status line if it has a status
+//! code and the headers of a response follow. Lines that are not headers are skipped. The work is linear in the size of
+//! the head. Only the headers that are needed are kept.
 
 use std::borrow::Cow;
 
@@ -12,6 +13,20 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Names of protocols in status lines, in front of a slash and a version.
 const PROTOCOLS: [&str; 8] = ["http", "https", "icy", "spdy", "quic", "h2", "h2c", "h3"];
+
+/// Headers that a response has, and of which one must follow a status line of unknown form.
+const RESPONSE_HEADERS: [&str; 8] = [
+    "content-type",
+    "content-encoding",
+    "content-length",
+    "transfer-encoding",
+    "server",
+    "location",
+    "set-cookie",
+    "last-modified",
+];
+/// Number of lines after a status line of unknown form in which headers are looked for.
+const HEADERS_LOOKED_AT: usize = 100;
 
 /// A head, up to and including the blank line that ends it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -61,12 +76,15 @@ impl HttpHead {
 
     fn parse(response: &[u8]) -> Option<Self> {
         let unmarked = response.strip_prefix(BYTE_ORDER_MARK).unwrap_or(response);
-        let blank = response.len() - unmarked.trim_ascii_start().len();
+        let is_blank = |byte: &&u8| **byte == 0 || byte.is_ascii_whitespace();
+        let blank = response.len() - unmarked.len() + unmarked.iter().take_while(is_blank).count();
         let mut at = blank;
         let line_end = line_end(&response[blank..]);
         let status_line = next_line(response, &mut at, line_end)?;
         let opens_tunnel = is_tunnel(status_line);
-        let mut head = Self { status: status(status_line)?, opens_tunnel, ..Self::default() };
+        let unknown = || code_before_headers(status_line, response.get(at..)?, line_end).map(Some);
+        let mut head =
+            Self { status: status(status_line).or_else(unknown)?, opens_tunnel, ..Self::default() };
         // A header may continue on the next line, so it is parsed only when it is complete.
         let mut field: Option<(&[u8], Cow<'_, [u8]>)> = None;
         loop {
@@ -159,6 +177,31 @@ fn line_end(head: &[u8]) -> u8 {
 fn is_tunnel(status_line: &[u8]) -> bool {
     let lower = status_line.to_ascii_lowercase();
     memchr::memmem::find(&lower, b" 200 connection established").is_some()
+}
+
+/// Returns the status code in a first line of unknown form, such as `404 Not Found` or `HTTP-1.1 404`, if `rest`, the
+/// text after it, begins with the headers of a response and a blank line.
+fn code_before_headers(line: &[u8], rest: &[u8], line_end: u8) -> Option<u32> {
+    let words = line.split(|byte| !byte.is_ascii_graphic()).filter(|word| !word.is_empty());
+    let code = words.take(3).find_map(|word| {
+        let digits = std::str::from_utf8(word).ok()?.trim_matches(['"', '\'', '(', ')', ',', '.', ':', ';']);
+        digits.parse().ok().filter(|code| (100..600).contains(code) && digits.len() == 3)
+    })?;
+    let mut at = 0;
+    let mut has_response_header = false;
+    for _ in 0..HEADERS_LOOKED_AT {
+        let header = next_line(rest, &mut at, line_end)?;
+        if header.is_empty() {
+            return has_response_header.then_some(code);
+        }
+        let name = header[..memchr::memchr(b':', header)?].trim_ascii();
+        if name.is_empty() || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte)) {
+            return None;
+        }
+        has_response_header |=
+            RESPONSE_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+    }
+    None
 }
 
 /// Parses a status line. Returns its code, `Some(None)` if it has no code, or `None` if it is not a status
@@ -255,6 +298,34 @@ mod tests {
                     assert_eq!(parsed(&head), expected, "{head:?}");
                 }
             }
+        }
+    }
+
+    /// If a status line of unknown form were text, errors would be pages, and the headers their text.
+    #[test]
+    fn status_lines_of_unknown_form_count_before_headers() {
+        let headers = "Server: a\r\nContent-Type: text/html\r\n\r\n";
+        for line in [
+            "404 Not Found",
+            "Status: 404 Not Found",
+            "HTTP-1.1 404",
+            "UNKNOWN 404",
+            "SHOUTCAST/1.0 404 OK",
+            "\"HTTP/1.1 404 Not Found\"",
+            "\0\0\r\nHTTP/1.1 404 Not Found",
+        ] {
+            let expected = (Some(404), Some("text/html".to_owned()), "<p>body".to_owned());
+            assert_eq!(parsed(&format!("{line}\r\n{headers}")), expected, "{line:?}");
+        }
+        for text in [
+            format!("404 ways to cook\r\n\r\n{headers}"),
+            "404 ways\r\nPotatoes: boil\r\n\r\n".to_owned(),
+            "404 ways\r\nserver: a waiter\r\nand more\r\n\r\n".to_owned(),
+            format!("From a@example.org Mon Nov 2 10:00:00 2026\r\n{headers}"),
+            format!("GET /404 HTTP/1.1\r\n{headers}"),
+            format!("<p>404</p>\r\n{headers}"),
+        ] {
+            assert_eq!(HttpHead::parse_final(text.as_bytes()), None, "{text:?}");
         }
     }
 
