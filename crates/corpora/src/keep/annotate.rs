@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::Decision;
 use super::passages::cut::Cut;
 use super::verify::Check;
+use crate::source::bare_words;
 use crate::source::csv::Dialect;
 use crate::source::originals::Framing;
 use leitong_cluster::verdict::Kind;
@@ -264,7 +265,8 @@ fn csv_field(value: &str, Dialect { delimiter, quotes }: Dialect) -> Cow<'_, str
 /// Replaces the fields of an earlier run by those of the object `added`. Slower than appending, because all
 /// fields must be parsed.
 fn replaced_in_json(line: &[u8], added: &[u8]) -> Option<Vec<u8>> {
-    let Others(others) = serde_json::from_slice(line).ok()?;
+    let line = bare_words::replaced(line);
+    let Others(others) = serde_json::from_slice(&line).ok()?;
     let mut annotated = vec![b'{'];
     for (name, value) in others {
         serde_json::to_writer(&mut annotated, &name).ok()?;

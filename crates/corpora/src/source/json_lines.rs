@@ -1,15 +1,17 @@
 //! Reads JSON lines, with one page per line.
 //!
-//! A line of up to `page.line_bytes_max` is passed on unchanged, and parsed by later stages in parallel. In a
+//! A line of up to `page.line_bytes_max` is passed on, and parsed by later stages in parallel; numbers without a value,
+//! as Python writes them, become null ([`bare_words`]). In a
 //! longer line, long strings are cut here ([`Skim`]), and its other fields can still be read. Memory: one
 //! batch and one line.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::skim::Skim;
-use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
+use super::{FramingError, Payload, Record, Skipped, Source, bare_words, fill, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
 
@@ -68,7 +70,14 @@ impl<R: Read> JsonLines<R> {
                     self.skipped.blank_lines += 1;
                     continue;
                 }
-                Ok(Line::Whole(line)) => (line.len() as u64, Payload::Json(line)),
+                Ok(Line::Whole(line)) => {
+                    let bytes = line.len() as u64;
+                    let replaced = match bare_words::replaced(&line) {
+                        Cow::Borrowed(_) => None,
+                        Cow::Owned(replaced) => Some(replaced),
+                    };
+                    (bytes, Payload::Json(replaced.unwrap_or(line)))
+                }
                 Ok(Line::Long(beginning)) => match self.skim(&beginning) {
                     Ok((bytes, json)) => (bytes, Payload::Head { json, bytes }),
                     Err(error) => (self.at - start, self.broken(error)?),

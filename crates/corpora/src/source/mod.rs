@@ -4,6 +4,7 @@
 //! A source only splits its input into records, and reads no more of a record than the limits allow. Later
 //! stages parse the records in parallel.
 
+pub(crate) mod bare_words;
 pub(crate) mod csv;
 mod extension;
 pub(crate) mod extra;

@@ -103,6 +103,8 @@ impl RecordOriginals {
         let is_page = !matches!(record.payload, Payload::NoPage);
         let json = match record.payload {
             Payload::Json(json) if matches!(framing, Framing::Csv(_)) => Some(json),
+            // The values of fields are read from the line in which numbers without a value are null.
+            Payload::Json(json) if bytes.as_ref().is_some_and(|bytes| *bytes != json) => Some(json),
             _ => None,
         };
         Ok(Some(Original { number, framing, is_page, bytes, json }))

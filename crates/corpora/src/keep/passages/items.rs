@@ -50,7 +50,8 @@ impl Benchmarks {
                     let number = record.number;
                     ensure!(record.framing == Framing::Line, "record {number} is not a line of JSON");
                     let line = record
-                        .bytes
+                        .json
+                        .or(record.bytes)
                         .with_context(|| format!("line {number} is too long, or the file is damaged"))?;
                     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
                     let value: Value =
