@@ -108,6 +108,8 @@ pub(super) fn add(names: &mut Vec<String>, mut found: String) {
 /// Splits a value that may hold several names, at commas, semicolons, `、` and words like `and`.
 pub(super) fn split(value: &str) -> Vec<String> {
     let mut names = Vec::new();
+    let value = without_mail(value);
+    let value = value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(&value);
     let mut text = value.replace(['、', ';'], ", ");
     for and in [" and ", " & ", " und ", " et "] {
         text = text.replace(and, ", ");
@@ -115,6 +117,9 @@ pub(super) fn split(value: &str) -> Vec<String> {
     let mut parts = text.split(", ").map(str::trim).filter(|part| !part.is_empty()).peekable();
     while let Some(part) = parts.next() {
         let mut whole = part.to_owned();
+        if !names.is_empty() && is_clause(part) {
+            break;
+        }
         if !names.is_empty() && is_job(part) {
             continue;
         }
@@ -128,6 +133,23 @@ pub(super) fn split(value: &str) -> Vec<String> {
         }
     }
     names
+}
+
+/// Returns `text` without addresses of mail, which often follow a name.
+pub(super) fn without_mail(text: &str) -> String {
+    let is_mail = |word: &&str| word.split_once('@').is_some_and(|(_, host)| host.contains('.'));
+    match text.contains('@') {
+        true => text.split_whitespace().filter(|word| !is_mail(word)).collect::<Vec<_>>().join(" "),
+        false => text.trim().to_owned(),
+    }
+}
+
+/// Returns true for words about the person before: `who covers harbours`.
+fn is_clause(part: &str) -> bool {
+    let word = part.split(' ').next().unwrap_or_default();
+    part.contains(' ')
+        && ["who", "whose", "which", "that", "with", "is", "was", "der", "die", "qui", "que", "che"]
+            .contains(&word)
 }
 
 /// Returns true for a job, which may follow a name: `Harbour Correspondent`.
@@ -191,6 +213,12 @@ fn reporters(text: &str) -> Vec<String> {
 
 fn chinese(text: &str, place: LinePlace) -> Vec<String> {
     let mut names = Vec::new();
+    // `文／李明　攝影／張華`.
+    let photographer = ["摄影", "攝影"].iter().filter_map(|cue| {
+        let at = text.find(cue)?;
+        text[at + cue.len()..].trim_start().starts_with(['／', '/', '：', ':', '|']).then_some(at)
+    });
+    let text = &text[..photographer.min().unwrap_or(text.len())];
     if text.is_ascii() || text.chars().count() > LINE_CHARS_MAX || text.contains(['摄', '攝']) {
         return names;
     }
@@ -355,6 +383,7 @@ mod tests {
             ("文・田中一郎", LinePlace::Top, &["田中一郎"]),
             ("2024-12-07 10:15　記者陳怡君／台北報導", LinePlace::Top, &["陳怡君"]),
             ("2024-12-07 10:15　記者陳怡君／台北報道", LinePlace::Top, &["陳怡君"]),
+            ("2024/12/07 10:15 文／陳怡君 攝影／張華", LinePlace::Top, &["陳怡君"]),
         ] {
             assert_eq!(authors(text, place), expected, "{text}");
         }
@@ -395,6 +424,9 @@ mod tests {
         assert_eq!(split("Jane Doe, John Roe and Ann Lee"), ["Jane Doe", "John Roe", "Ann Lee"]);
         assert_eq!(split("Doris Muñoz, MD, FOMA"), ["Doris Muñoz, MD, FOMA"]);
         assert_eq!(split("By Jane Doe"), ["Jane Doe"]);
+        assert_eq!(split("(By Jane Doe)"), ["Jane Doe"]);
+        assert_eq!(split("By Jane Doe, who covers harbours for The Bay Post"), ["Jane Doe"]);
+        assert_eq!(split("Jane Doe jane.doe@post.example"), ["Jane Doe"]);
         assert_eq!(split(&"Jane Doe, ".repeat(50)), ["Jane Doe"]);
         assert_eq!(
             split(&(0..50).map(|n| format!("Jane{} Doe, ", "x".repeat(n))).collect::<String>()).len(),

@@ -2,7 +2,7 @@
 //!
 //! In: lines around the main text. Out: distinct names. Cost: linear in the input.
 
-use super::author::split;
+use super::author::{split, without_mail};
 use super::lines::{Line, LinePlace};
 
 /// English words before an author's name.
@@ -95,7 +95,11 @@ fn byline_in(language: &str, line: &str) -> Vec<String> {
         if !is_field && !rest.starts_with(char::is_whitespace) {
             continue;
         }
-        let names = people_of_byline(rest.trim_start());
+        let mut names = people_of_byline(rest.trim_start());
+        // `Von Jana Doll, Hamburg`.
+        if !is_field && names.first().is_some_and(|name| name.contains(' ')) {
+            names.retain(|name| name.contains(' '));
+        }
         if is_field || names.iter().all(|name| name.contains(' ')) {
             return names;
         }
@@ -141,7 +145,8 @@ fn people_of_byline(value: &str) -> Vec<String> {
     if value.chars().count() > 100 {
         return Vec::new();
     }
-    let end = super::date::find_at(value).map_or(value.len(), |(at, ..)| at);
+    let value = without_mail(value);
+    let end = super::date::find_at(&value).map_or(value.len(), |(at, ..)| at);
     let mut value = value[..end].trim_end_matches([' ', ',', '|', '•', '·', '-', '–', '—']);
     for end in ['|', '•', '·', '\n', '/', '—', '–'] {
         value = value.split(end).next().unwrap_or_default();
@@ -209,6 +214,8 @@ mod tests {
             ("de", "Von Jana Doll", &["Jana Doll"][..]),
             ("de-AT", "Ein Beitrag von Jana Doll und Karl Roth, 3. März 2025", &["Jana Doll", "Karl Roth"]),
             ("de", "Text: Jana Doll", &["Jana Doll"]),
+            ("de", "Von Jana Doll, Hamburg", &["Jana Doll"]),
+            ("de", "Von Jana Doll jd@post.example", &["Jana Doll"]),
             ("de", "Von Hamburg", &[]),
             ("de", "Von Hand gemacht", &[]),
             ("de", "Vonjana Doll", &[]),

@@ -247,12 +247,21 @@ impl Cursor<'_> {
                 }
             }
             self.spaces(4);
+            // `2026年11月21日（土）8時`.
+            for (open, close) in [("(", ")"), ("（", "）")] {
+                if self.separator(&[open]).is_some() {
+                    self.skip_character();
+                    self.separator(&[close])?;
+                }
+            }
+            self.spaces(4);
             let _ = self.word("at");
+            self.separator(&["à ", "às ", "a las ", "um ", "alle ", "kl. ", "kl ", "в ", "о "]);
             self.separator(&["|", "@"]);
             self.spaces(4);
         }
         let (mut hour, _) = self.number(2)?;
-        let minute = match self.separator(&[":", "：", "时", "點", "点"]) {
+        let minute = match self.separator(&[":", "：", "时", "時", "點", "点", "h", "시"]) {
             Some(_) => Some(self.number(2).filter(|(_, digits)| *digits == 2)?.0),
             None => None,
         };
@@ -437,6 +446,13 @@ mod tests {
             ("5 de noviembre de 2024", "2024-11-05"),
             ("3. März 2025", "2025-03-03"),
             ("14 мая 2025, 09:10", "2025-05-14T09:10"),
+            ("14 мая 2025 в 09:10", "2025-05-14T09:10"),
+            ("3 novembre 2026 à 8h15", "2026-11-03T08:15"),
+            ("3 de noviembre de 2026 a las 08:15", "2026-11-03T08:15"),
+            ("3. November 2026 um 8:15 Uhr", "2026-11-03T08:15"),
+            ("2026年11月3日（火）8時15分", "2026-11-03T08:15"),
+            ("2026年11月3日 8時15分", "2026-11-03T08:15"),
+            ("2026年11月3日（文化の日）", "2026-11-03"),
         ] {
             assert_eq!(read(text), expected, "{text}");
         }

@@ -144,6 +144,15 @@ impl Markup<'_> {
                 || node.hints & other != 0
                 || (is_below && (has_links || node.tag == Tag::Footer))
         });
+        // A time above the part of the page that begins with the title: the weather, today's date.
+        let title = blocks.get(range.title()).map(|title| self.tree.ancestors(title.node));
+        let begins_later = |node: u32| {
+            let node = &self.tree.nodes[node as usize];
+            matches!(node.tag, Tag::Main | Tag::Article) && node.first_block as usize > at
+        };
+        if !is_announced && title.is_some_and(|mut around| around.any(begins_later)) {
+            return None;
+        }
         let place = match (is_top, at < range.title()) {
             (true, false) => ElementPlace::Title,
             (true, true) => ElementPlace::BeforeTitle,

@@ -215,6 +215,7 @@ mod tests {
                 "<article><h1>Ferry to stop</h1>{TEXT}</article><div><h3>2 Comments</h3><div><b>Joe</b> {time}<p>Good.</div></div>"
             ),
             format!("<aside>{time}</aside><article><h1>Ferry to stop</h1>{TEXT}</article>"),
+            format!("<div>{time} 3 °C</div><article><h1>Ferry to stop</h1>{TEXT}</article>"),
             format!("<article><h1>Ferry to stop</h1>{TEXT}</article><footer>{time}</footer>"),
             format!("<article><h1>Ferry to stop</h1>{TEXT}</article><div><a href=x>Older</a> {time}</div>"),
             format!(

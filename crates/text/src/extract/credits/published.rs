@@ -4,6 +4,8 @@
 //! is valid and not in the future. If it is only a day, and a line of the page has the same day with a time, the date
 //! in the line is used. Cost: linear in the input.
 
+use std::borrow::Cow;
+
 use super::date;
 use super::lines::{Line, LinePlace};
 use leitong_base::record::{PublicationTime, Timestamp};
@@ -84,7 +86,7 @@ pub(super) fn from_lines(lines: &[Line], latest: Option<Timestamp>) -> Option<Pu
 /// Returns the date of a line that consists mainly of it; with `cue_required`, only if words mark it as that of
 /// publication.
 fn from_line(line: &Line, latest: Option<Timestamp>, cue_required: bool) -> Option<PublicationTime> {
-    let text = &line.text;
+    let text = &with_ascii_digits(&line.text);
     if !text.bytes().any(|byte| byte.is_ascii_digit()) || text.chars().count() > LINE_CHARS_MAX {
         return None;
     }
@@ -97,6 +99,24 @@ fn from_line(line: &Line, latest: Option<Timestamp>, cue_required: bool) -> Opti
     let is_sentence = !found.has_time() && !has_cue && (rest > 40 || small.chars().count() > 40);
     let fits = (has_cue || !cue_required) && !is_other && !is_sentence;
     (fits && is_past(found, latest)).then_some(found)
+}
+
+/// Returns `text` with full-width forms and the digits of Arabic, Persian and Devanagari in ASCII.
+fn with_ascii_digits(text: &str) -> Cow<'_, str> {
+    let ascii = |c: char| {
+        let zero = match c {
+            '\u{ff0d}'..='\u{ff1a}' => return char::from_u32(u32::from(c) - 0xfee0),
+            '\u{660}'..='\u{669}' => 0x660,
+            '\u{6f0}'..='\u{6f9}' => 0x6f0,
+            '\u{966}'..='\u{96f}' => 0x966,
+            _ => return None,
+        };
+        char::from_digit(u32::from(c) - zero, 10)
+    };
+    match text.chars().any(|c| ascii(c).is_some()) {
+        true => Cow::Owned(text.chars().map(|c| ascii(c).unwrap_or(c)).collect()),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// Returns the day in a URL: `/2024/05/13/`, `/2024-05/13/`, `/20240513/`, `20240513A00`.
@@ -171,6 +191,16 @@ mod tests {
         let lines = [line("活动时间：2099-01-01"), line("2026-11-20 08:30 来源：新华社")];
         let found = from_lines(&lines, now).map(|found| found.to_string());
         assert_eq!(found.as_deref(), Some("2026-11-20T08:30"));
+    }
+
+    #[test]
+    fn digits_of_other_scripts_are_digits() {
+        for text in ["发布时间：２０２６－１１－０３", "٢٠٢٦/١١/٠٣", "۲۰۲۶-۱۱-۰۳"]
+        {
+            let line = Line { text: text.to_owned(), place: LinePlace::Top };
+            let found = from_lines(&[line], None).map(|found| found.to_string());
+            assert_eq!(found.as_deref(), Some("2026-11-03"), "{text}");
+        }
     }
 
     #[test]
