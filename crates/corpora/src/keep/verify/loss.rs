@@ -1,6 +1,6 @@
 //! Finds the text that would be lost if a document was dropped and another one kept.
 //!
-//! Text counts as common if it is part of a *run* that both texts have ([`SplitText::for_each_run`]). The passages of
+//! Text counts as common if it is part of a *run* that both texts have ([`SplitText::run_from`]). The passages of
 //! the document between common runs are lost. So a sentence that moved is not lost, and if a word was replaced, only
 //! that word is lost. A passage is the document's *own* if the kept one has nothing like it instead. A reworded
 //! sentence is not its own, because the kept text has most of the words there. Cost: linear in both texts.
@@ -23,6 +23,8 @@ const HEADLINE_LETTERS: u32 = 60;
 const SKIPPED_MAX: usize = 24;
 /// Number of equal words from which on the walk goes on.
 const ALIGNED_WORDS: usize = 3;
+/// Logarithm of the number of bits for the [`Beginnings`] of runs that are searched for.
+const BEGINNINGS_BITS: u32 = 14;
 
 /// The text that is lost if a document is dropped and another one is kept. A *stretch* of lost text is between two
 /// common runs.
@@ -126,9 +128,9 @@ impl Loss {
         let counterparts = self.counterparts.get_or_init(|| {
             let instead = self.places_instead(document, kept).iter();
             let instead: HashMap<u64, &Range<usize>> =
-                instead.map(|place| (run_before(kept.words(), place.start), place)).collect();
+                instead.map(|place| (run_before(kept, place.start), place)).collect();
             let counterpart = |place: &Range<usize>| {
-                instead.get(&run_before(document.words(), place.start)).map(|place| Range::clone(place))
+                instead.get(&run_before(document, place.start)).map(|place| Range::clone(place))
             };
             self.places.iter().map(counterpart).collect()
         });
@@ -151,57 +153,108 @@ impl Loss {
 }
 
 /// Returns the hash of the run that ends before the word `at`, by which a place is recognised in another document.
-fn run_before(words: &[Word], at: usize) -> u64 {
-    let mut letters = 0;
-    let run = words[..at].iter().rev().take_while(|word| {
-        let is_needed = letters < RUN_LETTERS;
-        letters += word.letters;
-        is_needed
-    });
-    combined_hash(run)
+fn run_before(text: &SplitText, at: usize) -> u64 {
+    combined_hash(&text.words()[text.run_until(at)])
 }
 
 /// Returns the places of `text` between the runs that `other` has as well, as ranges of words.
 fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
-    let (words, others) = (text.words(), other.words());
-    let aligned = aligned(text, other);
-    // The other text's first run for each hash that is searched for.
-    let mut found: HashedMap<Option<u32>> = HashedMap::default();
-    let mut is_aligned = is_within(&aligned);
-    text.for_each_run(|run, hash| {
-        if !is_aligned(&run) {
-            found.insert(hash, None);
-        }
-    });
-    if !found.is_empty() {
-        other.for_each_run(|run, hash| {
-            if let Some(start) = found.get_mut(&hash) {
-                start.get_or_insert(run.start as u32);
-            }
-        });
-    }
-    // The hash finds a run, and the letters decide.
-    let is_found = |run: &Range<usize>, hash: u64| {
-        let Some(Some(start)) = found.get(&hash) else { return false };
-        let there = others.get(*start as usize..*start as usize + run.len()).unwrap_or_default();
-        let are_same = |(word, theirs)| text.is_same(word, other, theirs);
-        there.len() == run.len() && words[run.clone()].iter().zip(there).all(are_same)
-    };
+    let mut common: Vec<_> =
+        aligned(text, other).into_iter().filter_map(|stretch| runs_within(text, &stretch)).collect();
+    let found = found(text, runs_outside(text, &common), other);
+    common.extend(found);
+    common.sort_unstable_by_key(|run| run.start);
     let mut gaps = Vec::new();
     let mut common_until = 0;
-    let mut is_aligned = is_within(&aligned);
-    text.for_each_run(|run, hash| {
-        if is_aligned(&run) || is_found(&run, hash) {
-            if run.start > common_until {
-                gaps.push(common_until..run.start);
-            }
-            common_until = run.end;
+    for run in common {
+        if run.start > common_until {
+            gaps.push(common_until..run.start);
         }
-    });
-    if common_until < words.len() {
-        gaps.push(common_until..words.len());
+        common_until = common_until.max(run.end);
+    }
+    if common_until < text.words().len() {
+        gaps.push(common_until..text.words().len());
     }
     gaps
+}
+
+/// Returns the part of a stretch of `text` that is in runs within the stretch, or `None` if it has none.
+fn runs_within(text: &SplitText, stretch: &Range<usize>) -> Option<Range<usize>> {
+    let last = text.run_from(text.run_until(stretch.end).start)?;
+    (stretch.start <= last.start && last.end <= stretch.end).then_some(stretch.start..last.end)
+}
+
+/// Returns the runs of `text` that are not within one of the `stretches`, each of which has a run.
+fn runs_outside(text: &SplitText, stretches: &[Range<usize>]) -> Vec<Range<usize>> {
+    let end = text.words().len();
+    let mut runs = Vec::new();
+    let mut start = 0;
+    for stretch in stretches.iter().chain([&(end..end)]) {
+        runs.extend((start..stretch.start).map_while(|start| text.run_from(start)));
+        start = text.run_until(stretch.end).start + 1;
+    }
+    runs
+}
+
+/// Returns those of `runs`, which are runs of `text`, that `other` has as well. Cost: linear.
+fn found(text: &SplitText, mut runs: Vec<Range<usize>>, other: &SplitText) -> Vec<Range<usize>> {
+    if runs.is_empty() {
+        return runs;
+    }
+    let (words, others) = (text.words(), other.words());
+    // The other text's first run for each hash that is searched for.
+    let mut first: HashedMap<Option<Range<usize>>> = HashedMap::default();
+    let mut beginnings = Beginnings::default();
+    for run in &runs {
+        first.insert(combined_hash(&words[run.clone()]), None);
+        beginnings.add(&words[run.start..]);
+    }
+    for start in (0..others.len()).filter(|start| beginnings.may_have(&others[*start..])) {
+        let Some(run) = other.run_from(start) else { break };
+        if let Some(first) = first.get_mut(&combined_hash(&others[run.clone()])) {
+            first.get_or_insert(run);
+        }
+    }
+    // The hash finds a run, and the letters decide.
+    runs.retain(|run| {
+        let there = first.get(&combined_hash(&words[run.clone()])).and_then(Option::as_ref);
+        there.is_some_and(|there| {
+            let there = &others[there.clone()];
+            let are_same = |(word, theirs)| text.is_same(word, other, theirs);
+            there.len() == run.len() && words[run.clone()].iter().zip(there).all(are_same)
+        })
+    });
+    runs
+}
+
+/// The first two words of some runs, as bits: most words of a text begin none of them.
+struct Beginnings([u64; 1 << (BEGINNINGS_BITS - 6)]);
+
+impl Default for Beginnings {
+    fn default() -> Self {
+        Self([0; 1 << (BEGINNINGS_BITS - 6)])
+    }
+}
+
+impl Beginnings {
+    /// Returns the number of the bit for a run that begins with the first of these words. A second word counts only
+    /// if the run has one.
+    fn bit(words: &[Word]) -> u64 {
+        let [first, second] = [words.first(), words.get(1)];
+        let is_alone = first.is_some_and(|first| first.letters >= RUN_LETTERS);
+        combined_hash(first.into_iter().chain(second.filter(|_| !is_alone))) >> (u64::BITS - BEGINNINGS_BITS)
+    }
+
+    fn add(&mut self, words: &[Word]) {
+        let bit = Self::bit(words);
+        self.0[(bit / 64) as usize] |= 1 << (bit % 64);
+    }
+
+    /// Returns false if none of the runs begins with the first of these words.
+    fn may_have(&self, words: &[Word]) -> bool {
+        let bit = Self::bit(words);
+        self.0[(bit / 64) as usize] >> (bit % 64) & 1 == 1
+    }
 }
 
 /// Returns stretches of `text` that `other` has as well, as ranges of words in ascending order. Near-duplicates are
@@ -209,18 +262,18 @@ fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
 /// These parts need no search. Cost: linear.
 fn aligned(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
     let (words, others) = (text.words(), other.words());
-    let are_same = |(word, theirs): &(&Word, &Word)| text.is_same(word, other, theirs);
+    let are_same = |(word, theirs): (&Word, &Word)| word.hash == theirs.hash;
     let (mut at, mut there) = (0, 0);
     let mut aligned = Vec::new();
     loop {
-        let length = words[at..].iter().zip(&others[there..]).take_while(are_same).count();
+        let length = text.same_words(at, other, there);
         aligned.push(at..at + length);
         at += length;
         there += length;
         let begins_here = |(ours, theirs): &(usize, usize)| {
             let ours = words.get(at + ours..at + ours + ALIGNED_WORDS);
             let theirs = others.get(there + theirs..there + theirs + ALIGNED_WORDS);
-            ours.zip(theirs).is_some_and(|(ours, theirs)| ours.iter().zip(theirs).all(|pair| are_same(&pair)))
+            ours.zip(theirs).is_some_and(|(ours, theirs)| ours.iter().zip(theirs).all(are_same))
         };
         let mut skips = (1..=SKIPPED_MAX).flat_map(|both| (0..=both).map(move |ours| (ours, both - ours)));
         let Some((ours, theirs)) = skips.find(begins_here) else { break };
@@ -228,18 +281,11 @@ fn aligned(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
         there += theirs;
     }
     let left = (words.len() - at).min(others.len() - there);
-    let behind = words.iter().rev().zip(others.iter().rev()).take(left).take_while(are_same).count();
-    aligned.push(words.len() - behind..words.len());
+    let behind =
+        words.iter().rev().zip(others.iter().rev()).take(left).take_while(|pair| are_same(*pair)).count();
+    let start = words.len() - behind;
+    aligned.push(start..start + text.same_words(start, other, others.len() - behind));
     aligned
-}
-
-/// Returns a function that says if a run is within one of the `stretches`, for runs in ascending order.
-fn is_within(stretches: &[Range<usize>]) -> impl FnMut(&Range<usize>) -> bool {
-    let mut at = 0;
-    move |run| {
-        at += stretches[at..].iter().take_while(|stretch| stretch.end < run.end).count();
-        stretches.get(at).is_some_and(|stretch| stretch.start <= run.start)
-    }
 }
 
 #[cfg(test)]
@@ -318,14 +364,16 @@ mod tests {
             text.words()[run].iter().map(|word| text.spelled(word).to_owned()).collect()
         };
         let (ours, theirs) = (split("", text), split("", kept));
-        let mut runs = Vec::new();
-        theirs.for_each_run(|run, _| runs.push(spelled(&theirs, run)));
+        let runs_of = |text: &SplitText| -> Vec<Range<usize>> {
+            (0..text.words().len()).filter_map(|start| text.run_from(start)).collect()
+        };
+        let runs: Vec<_> = runs_of(&theirs).into_iter().map(|run| spelled(&theirs, run)).collect();
         let mut is_common = vec![false; ours.words().len()];
-        ours.for_each_run(|run, _| {
+        for run in runs_of(&ours) {
             if runs.contains(&spelled(&ours, run.clone())) {
                 is_common[run].fill(true);
             }
-        });
+        }
         let lost =
             ours.words().iter().zip(is_common).map(|(word, common)| if common { 0 } else { word.letters });
         let mut longest = 0;

@@ -117,20 +117,46 @@ impl SplitText {
         place.end > 0 && joins(place.end) && (place.start == 0 || joins(place.start))
     }
 
-    /// Calls `take` with the run that begins at each word, as a range of words, and its hash. The last words begin no
-    /// run.
-    pub(super) fn for_each_run(&self, mut take: impl FnMut(Range<usize>, u64)) {
-        let words = &self.words;
-        let (mut end, mut letters) = (0, 0);
-        for start in 0..words.len() {
-            while letters < RUN_LETTERS {
-                let Some(word) = words.get(end) else { return };
-                letters += word.letters;
-                end += 1;
-            }
-            take(start..end, combined_hash(&words[start..end]));
-            letters -= words[start].letters;
+    /// Returns the number of words from `at` on that are spelled like the words of `other` from `there` on.
+    #[must_use]
+    pub(super) fn same_words(&self, at: usize, other: &Self, there: usize) -> usize {
+        let (ours, theirs) = (&self.words[at..], &other.words[there..]);
+        let same = ours.iter().zip(theirs).take_while(|(word, theirs)| word.hash == theirs.hash).count();
+        // To compare the letters of all words at once is faster than to compare them word by word.
+        if self.between(&ours[..same]) == other.between(&theirs[..same]) {
+            return same;
         }
+        ours.iter().zip(theirs).take_while(|(word, theirs)| self.is_same(word, other, theirs)).count()
+    }
+
+    /// Returns the text from the first of some successive words to the last.
+    fn between(&self, words: &[Word]) -> &[u8] {
+        let (Some(first), Some(last)) = (words.first(), words.last()) else { return &[] };
+        &self.text().as_bytes()[first.start as usize..last.end as usize]
+    }
+
+    /// Returns the run that begins with the word `start`, as a range of words. The last words begin no run.
+    #[must_use]
+    pub(super) fn run_from(&self, start: usize) -> Option<Range<usize>> {
+        let mut letters = 0;
+        let is_enough = |word: &Word| {
+            letters += word.letters;
+            letters >= RUN_LETTERS
+        };
+        let more = self.words[start..].iter().position(is_enough)?;
+        Some(start..start + more + 1)
+    }
+
+    /// Returns the words before the word `end` that have at least [`RUN_LETTERS`] letters, or all words before it.
+    #[must_use]
+    pub(super) fn run_until(&self, end: usize) -> Range<usize> {
+        let mut letters = 0;
+        let is_needed = |word: &&Word| {
+            let is_needed = letters < RUN_LETTERS;
+            letters += word.letters;
+            is_needed
+        };
+        end - self.words[..end].iter().rev().take_while(is_needed).count()..end
     }
 }
 
@@ -210,8 +236,8 @@ pub(super) mod tests {
         let text = split("", "the 2nd bridge, 河水 rose");
         let words: Vec<&str> = text.words().iter().map(|word| text.spelled(word)).collect();
         assert_eq!(words, ["the", "2nd", "bridge", "河", "水", "rose"]);
-        let mut runs = Vec::new();
-        text.for_each_run(|run, _| runs.push(run));
+        let runs: Vec<_> = (0..=words.len()).filter_map(|start| text.run_from(start)).collect();
         assert_eq!(runs, [0..4, 1..5, 2..6], "a run has at least fifteen letters");
+        assert_eq!([6, 3, 0].map(|end| text.run_until(end)), [2..6, 0..3, 0..0]);
     }
 }
