@@ -372,6 +372,66 @@ fn a_bad_line_of_an_index_costs_only_itself() {
     }
 }
 
+/// Records of archives in zstd or lz4 were not found through an index, nor those of lines with a byte of another charset.
+#[test]
+fn an_index_may_name_frames_of_zstd_and_lz4_in_any_charset() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = folder.path().join("base");
+    std::fs::create_dir_all(&base).expect("a folder");
+    let records = [1, 2].map(|seed| response(&format!("http://a/{seed}"), "HTTP/1.1 200 OK", &html(seed)));
+    let zstd = |record: &Vec<u8>| zstd::encode_all(&record[..], 1).expect("memory");
+    let lz4 = |record: &Vec<u8>| {
+        let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        encoder.write_all(record).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    let mut index = Vec::new();
+    for (file, frames, has_lengths) in [
+        ("a.warc.zst", [&records[0], &records[1]].map(zstd), true),
+        ("b.warc.zst", [&records[0], &records[1]].map(zstd), false),
+        ("c.warc.lz4", [&records[0], &records[1]].map(lz4), true),
+    ] {
+        write(&base, file, frames.concat());
+        for (offset, frame) in [(0, &frames[0]), (frames[0].len(), &frames[1])] {
+            let length = if has_lengths { frame.len().to_string() } else { String::new() };
+            let json = serde_json::json!({"filename": file, "offset": offset, "length": length});
+            index.extend_from_slice(b"a)/caf\xe9 20260301100000 ");
+            index.extend_from_slice(format!("{json}\n").as_bytes());
+        }
+    }
+    let index = write(folder.path(), "a.cdxj", index);
+    let kept = folder.path().join("kept.warc");
+    let run = dedup_files(&["--warc-base", name(&base), "--keep", name(&kept), "--output", "-"], &[&index]);
+    let expected =
+        ["UNIQUE", "UNIQUE", "EXACT_DUPLICATE", "EXACT_DUPLICATE", "EXACT_DUPLICATE", "EXACT_DUPLICATE"];
+    assert_eq!((run.status, outcomes(&run)), (0, expected.map(str::to_owned).to_vec()), "{}", run.stderr);
+    assert_eq!(std::fs::read(&kept).expect("kept"), records.concat());
+}
+
+/// Numbers without a value, as Python writes them, lost the document. Its line is copied unchanged.
+#[test]
+fn lines_with_numbers_without_a_value_are_read_and_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = |at: usize, score: &str| {
+        format!("{{\"url\":\"http://a/{at}\",\"text\":\"NaN {}\",\"score\":{score}}}\n", article(at, 20))
+    };
+    let lines =
+        [line(1, "NaN"), line(2, "-Infinity"), line(3, "[NaN,NaN,NaN,NaN,Infinity]"), line(4, "5")].concat();
+    let file = write(folder.path(), "a.jsonl", &lines);
+    let kept = folder.path().join("kept.jsonl");
+    let run = dedup_files(&["--prefer", "highest:/score", "--keep", name(&kept), "--output", "-"], &[&file]);
+    assert_eq!((run.status, outcomes(&run)), (0, vec!["UNIQUE".to_owned(); 4]), "{}", run.stderr);
+    assert_eq!(std::fs::read_to_string(&kept).expect("kept"), lines);
+    let texts = folder.path().join("texts.jsonl");
+    let run = dedup_files(&["--as", "text", "--fields", "/score", "--keep", name(&texts)], &[&file]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let texts = std::fs::read_to_string(&texts).expect("texts");
+    assert!(
+        texts.contains("\"score\":[null,null,null,null,null]") && texts.contains("\"score\":5"),
+        "{texts}"
+    );
+}
+
 /// A format that is not supported gives one message, not a dead letter per line. A file that begins with a skippable
 /// frame is not read as JSON.
 #[test]

@@ -59,6 +59,16 @@ pub(super) fn decompressed(compressed: impl BufRead + Send + 'static) -> Box<dyn
     }
 }
 
+/// Returns a reader of the first frame of zstd in `compressed`, or of all frames of lz4.
+pub(super) fn first<'c>(compressed: &'c [u8]) -> io::Result<Box<dyn Read + 'c>> {
+    let mut rest = LookBack::new(compressed, ZSTD_BACK_MAX);
+    Ok(match begin(&mut rest)? {
+        Begun::Empty => Box::new(io::empty()),
+        Begun::Lz4 => Box::new(Lz4Frames::new(rest)),
+        Begun::Zstd(dictionary) => Box::new(ZstdReader::with_dictionary(rest, &dictionary)?.single_frame()),
+    })
+}
+
 /// The first frame that is not skippable.
 enum Begun {
     Empty,

@@ -64,6 +64,8 @@ struct Head {
     date: Option<Timestamp>,
     content_type: Option<String>,
     content_length: Option<u64>,
+    /// All values of `Content-Length`.
+    lengths: Vec<u64>,
     /// True if the record says that its content is only a part.
     is_cut_short: bool,
 }
@@ -151,13 +153,16 @@ impl<R: Read> WarcReader<R> {
         }
         self.start = self.window.bytes_taken();
         let first_line = self.read_line()?.unwrap_or_default();
-        let head = match self.read_head(&first_line)? {
+        let mut head = match self.read_head(&first_line)? {
             Ok(head) => head,
             Err(fault) => {
                 self.seek_head(u64::MAX, true)?;
                 return Ok(Some(Some(Payload::Broken(FramingError::BrokenWarc(fault)))));
             }
         };
+        if head.lengths.len() > 1 {
+            head.content_length = self.right_length(&head.lengths).or(head.content_length);
+        }
         let length = head.content_length.unwrap_or(0);
         let wanted = usize::try_from(length).unwrap_or(usize::MAX).min(self.content_bytes_max);
         let found = self.window.hold(wanted)?.len().min(wanted);
@@ -238,6 +243,14 @@ impl<R: Read> WarcReader<R> {
             }
         };
         (!self.is_followed_by_record(length)).then_some(next)
+    }
+
+    /// Returns the first of several lengths of a record after which another record follows. Only lengths of pages are
+    /// tried.
+    fn right_length(&mut self, lengths: &[u64]) -> Option<u64> {
+        let fitting = |length: &u64| usize::try_from(*length).ok().filter(|l| *l <= self.content_bytes_max);
+        let fitting: Vec<usize> = lengths.iter().filter_map(fitting).collect();
+        fitting.into_iter().find(|length| self.is_followed_by_record(*length)).map(|length| length as u64)
     }
 
     /// Returns the dead letter for an incomplete record at the end of the input.
@@ -387,7 +400,10 @@ impl Head {
                 "content-type" => head.content_type = Some(value.to_owned()),
                 "warc-truncated" | "warc-segment-number" => head.is_cut_short |= !value.is_empty(),
                 "content-length" => match value.parse() {
-                    Ok(length) => head.content_length = Some(length),
+                    Ok(length) => {
+                        head.content_length = Some(length);
+                        head.lengths.push(length);
+                    }
                     Err(_) => return Err(format!("Content-Length: {value:?} is not a number of bytes")),
                 },
                 _ => {}
@@ -423,6 +439,9 @@ impl Head {
                 .is_none_or(|media_type| media_type == "application/http" || begins_status_line(start))
                 .then_some(WarcKind::Response),
             "conversion" | "resource" if is_html => Some(WarcKind::Resource),
+            "resource" if media_type == Some("application/http") && begins_status_line(start) => {
+                Some(WarcKind::Response)
+            }
             "conversion" => media_type
                 .is_none_or(|media_type| media_type.starts_with("text/"))
                 .then_some(WarcKind::Conversion),
@@ -650,6 +669,8 @@ mod tests {
             ("resource", "https://a/", "text/plain", "words", true),
             ("resource", "metadata://gnu.org/software/wget/warc/wget.log", "text/plain", "words", false),
             ("resource", "urn:view:http://a/", "image/png", "\u{89}PNG", false),
+            ("resource", "http://a/", "application/http", "HTTP/1.1 200 OK\r\n\r\n<p>", true),
+            ("resource", "http://a/", "application/http", "GET / HTTP/1.1\r\n\r\n", false),
             ("conversion", "http://a/", "text/plain", "words", true),
             ("conversion", "http://a/", "", "words", true),
             ("conversion", "http://a/", "text/html", "<p>", true),
@@ -674,6 +695,20 @@ mod tests {
         let file = "WARC/1.0\r\n WARC-Type:\r\n\tresponse\r\nWARC-Target-URI:\r\n http://a/\r\nX: a\r\n Content-Length: 9\r\n\
                     Content-Length:\r\n  2\r\n\r\nab\r\n\r\n";
         assert_eq!(outcomes(file, 4096, 7), (vec!["http://a/".to_owned()], 0));
+    }
+
+    /// If the last of several lengths counted, whatever it was, the page became empty.
+    #[test]
+    fn of_several_lengths_the_one_before_the_next_record_counts() {
+        let b = record("response", "http://b/", None, "x");
+        for lengths in [&["4", "2"][..], &["2", "4"], &["4", "99999999999"], &["4096", "4"], &["4", "4"]] {
+            let lengths: String =
+                lengths.iter().map(|length| format!("Content-Length: {length}\r\n")).collect();
+            let a = format!(
+                "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\n{lengths}\r\n<p>a\r\n\r\n"
+            );
+            assert_outcomes(&format!("{a}{b}{a}"), &["http://a/", "http://b/", "http://a/"], 0);
+        }
     }
 
     /// A record without a type must not be skipped as if it were not a page.

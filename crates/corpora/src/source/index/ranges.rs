@@ -13,6 +13,7 @@ use flate2::bufread::GzDecoder;
 use super::line::{BYTE_ORDER_MARK, Columns, IndexLine};
 use super::{Missing, WarcBase};
 use crate::source::fetch::Fetch;
+use crate::source::frames;
 use crate::source::rules::InputRules;
 use crate::source::warc::RECORD_HEADS_MAX;
 use crate::source::{FramingError, framing_error};
@@ -202,15 +203,18 @@ impl Ranges {
         }
     }
 
-    /// Decompresses the gzip member at the start of `bytes`, or returns `bytes` unchanged if they are not
+    /// Decompresses the gzip member or zstd frame at the start of `bytes`, or returns `bytes` unchanged if they are not
     /// compressed.
     fn decompressed(&self, bytes: &Bytes) -> Result<Vec<u8>, Missing> {
         if !is_compressed(bytes) {
             return Ok(bytes.to_vec());
         }
         let mut record = Vec::new();
-        let mut member = GzDecoder::new(Cursor::new(bytes)).take(self.bytes_max());
-        match member.read_to_end(&mut record) {
+        let member: io::Result<Box<dyn Read + '_>> = match frames::may_begin(bytes) {
+            true => frames::first(bytes),
+            false => Ok(Box::new(GzDecoder::new(Cursor::new(bytes)))),
+        };
+        match member.and_then(|member| member.take(self.bytes_max()).read_to_end(&mut record)) {
             Ok(_) => Ok(record),
             Err(error) => Err(Missing::Named(format!("the compressed record is broken ({error})"))),
         }
@@ -236,12 +240,12 @@ impl Ranges {
             let problem = format!("a line of more than {LINE_BYTES_MAX} bytes");
             return Ok(Some(Err(FramingError::BrokenIndex(problem))));
         }
-        let text = String::from_utf8(line)
-            .map_err(|_| FramingError::BrokenIndex("a line that is not UTF-8".to_owned()));
-        Ok(Some(text.map(|text| text.trim_end_matches(['\n', '\r']).to_owned())))
+        // Keys and urls may be in any charset. They are not needed.
+        let text = String::from_utf8_lossy(&line);
+        Ok(Some(Ok(text.trim_end_matches(['\n', '\r']).to_owned())))
     }
 }
 
 fn is_compressed(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\x1f\x8b")
+    bytes.starts_with(b"\x1f\x8b") || frames::may_begin(bytes)
 }
