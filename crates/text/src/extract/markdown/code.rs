@@ -141,7 +141,9 @@ pub(super) fn language(class: &str) -> Option<String> {
     // rustdoc's examples are `language-rust,no_run`.
     let words: Vec<&str> = class.split([' ', '\t', '\n', ';', ',']).filter(|word| !word.is_empty()).collect();
     let named = PREFIXES.iter().find_map(|prefix| {
-        words.iter().filter_map(|word| word.strip_prefix(prefix)).find(|name| is_language(name))
+        let names = words.iter().filter_map(|word| word.strip_prefix(prefix));
+        // Lines to mark and titles follow without a space, as in `language-js{1,3}` and `language-js:title=a.js`.
+        names.filter_map(|name| name.split(['{', ':']).next()).find(|name| is_language(name))
     });
     // Pandoc writes `sourceCode python`, and Hexo `highlight python`.
     let after = words.iter().position(|word| *word == "sourcecode");
@@ -187,6 +189,9 @@ mod tests {
             ("sourceCode haskell", Some("haskell")),
             ("highlight python", Some("python")),
             ("highlight plaintext", Some("plaintext")),
+            ("language-js{1,3}", Some("js")),
+            ("language-js:title=a.js", Some("js")),
+            ("language-js{numberLines:true}", Some("js")),
             ("highlight wide python", None),
             ("language-none", None),
             ("language-rust,no_run", Some("rust")),

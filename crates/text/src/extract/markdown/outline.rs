@@ -493,7 +493,11 @@ fn language(page: &Page<'_>, number: u32) -> Option<String> {
     let of_node = |(node, property): (u32, Property)| match property {
         Property::Class(class) if page.tree.nodes[node as usize].tag == Tag::Pre => of_pre(value(class)),
         Property::Class(class) => code::language(value(class)),
-        Property::Language(name) => code::named(value(name)),
+        Property::Language(name) if page.tree.nodes[node as usize].tag == Tag::Pre => {
+            code::named(value(name))
+        }
+        // Around a program, the attribute may also name the language of the page (`data-lang=en`).
+        Property::Language(name) => code::well_known(value(name)),
         _ => None,
     };
     of_code.find_map(|span| of_pre(value(span.value))).or_else(|| of_nodes.find_map(of_node))

@@ -181,6 +181,10 @@ fn lists_quotations_and_code() {
         ("<pre><code data-lang=sql class=x>a\n</code></pre>", "```sql\na\n```"),
         ("<pre class=E data-enlighter-language=java>a\n</pre>", "```java\na\n```"),
         ("<div class='c rust'><pre lang=en>a\n</pre></div>", "```\na\n```"),
+        // The block around the program may have the attribute.
+        ("<div data-language=kotlin><pre>a\n</pre></div>", "```kotlin\na\n```"),
+        ("<figure data-lang=SQL><pre><code>a\n</code></pre></figure>", "```sql\na\n```"),
+        ("<div data-lang=en><pre>a\n</pre></div>", "```\na\n```"),
         ("<ul><li>a<pre>b\nc</pre></ul>", "- a\n\n  ```\n  b\n  c\n  ```"),
         ("<pre><div>a</div><div>  b</div></pre>", "```\na\n  b\n```"),
         ("<ol start=-2><li>a</ol><ol start=9999999999><li>b</ol>", "1. a\n\n1) b"),

@@ -301,6 +301,13 @@ impl Builder<'_> {
                     None => class().and_then(|class| self.range_of(class)).map(Property::Class),
                 }
             }
+            Tag::Div | Tag::Figure => {
+                let names = values(self.html, attributes.start, ["data-language", "data-lang"]);
+                match names.into_iter().find(|name| !name.is_empty()) {
+                    Some(name) => self.range_of(name).map(Property::Language),
+                    None => class(),
+                }
+            }
             _ => class(),
         };
         if let Some(property) = property {
