@@ -83,8 +83,11 @@ impl HttpHead {
         let status_line = next_line(response, &mut at, line_end)?;
         let opens_tunnel = is_tunnel(status_line);
         let unknown = || code_before_headers(status_line, response.get(at..)?, line_end).map(Some);
-        let mut head =
-            Self { status: status(status_line).or_else(unknown)?, opens_tunnel, ..Self::default() };
+        let status = match status(status_line) {
+            Some(Some(code)) => Some(code),
+            status => unknown().or(status)?,
+        };
+        let mut head = Self { status, opens_tunnel, ..Self::default() };
         // A header may continue on the next line, so it is parsed only when it is complete.
         let mut field: Option<(&[u8], Cow<'_, [u8]>)> = None;
         loop {
@@ -309,6 +312,10 @@ mod tests {
             "404 Not Found",
             "Status: 404 Not Found",
             "HTTP-1.1 404",
+            "HTTP/1.1 - 404",
+            "HTTP/1.1 \"404\" Not Found",
+            "HTTP/1.1 HTTP/1.1 404",
+            "HTTP/1.1\0404 Not Found",
             "UNKNOWN 404",
             "SHOUTCAST/1.0 404 OK",
             "\"HTTP/1.1 404 Not Found\"",
