@@ -31,14 +31,21 @@ const SUBJECT_BYTES_MIN: usize = 4;
 const EXTENSIONS: [&str; 10] = ["html", "htm", "xhtml", "shtml", "md", "txt", "php", "asp", "aspx", "jsp"];
 /// Beginnings of the names of Doxygen's pages.
 const DOXYGEN_KINDS: [&str; 5] = ["class", "struct", "union", "namespace", "interface"];
-/// The end of the name of Doxygen's list of all members of a class.
-const DOXYGEN_MEMBERS: &str = "-members";
+/// The end of the name of a list of all members of a class, in Doxygen and in Qt's documentation.
+const MEMBERS: &str = "-members";
 /// The form of an underscore in the names of Doxygen's pages.
 const DOXYGEN_UNDERSCORE: &str = "__";
 /// The form of a point in the names of Doxygen's pages.
 const DOXYGEN_POINT: &str = "_8";
 /// The form of the two colons of C++ in the names of Doxygen's pages.
 const DOXYGEN_COLONS: &str = "_1_1";
+/// Minimum number of words, and of bytes, of what the names of a family have in common.
+const FAMILY_WORDS: usize = 2;
+const FAMILY_BYTES_MIN: usize = 9;
+/// Minimum number of letters of the last word of a name of a family.
+const MEMBER_LETTERS: usize = 2;
+/// Maximum number of digits of a number that counts pages. A longer one may be a date (`20260501`).
+const SERIAL_DIGITS_MAX: usize = 7;
 /// Folders that documentation has instead of a version's number.
 const VERSION_WORDS: [&str; 12] = [
     "latest", "stable", "unstable", "current", "nightly", "next", "dev", "devel", "main", "master", "trunk",
@@ -78,6 +85,15 @@ pub struct Address {
     /// `/sync/struct.AtomicU8.html`. If the text is about it, it is the page's subject. Empty if there is no word of at
     /// least four letters and digits.
     pub subject: String,
+    /// The last path segment without an extension and its last word: `libtea-green` of `/libtea-green-doc`. Pages of one
+    /// family with other last words, such as two packages of a library, are about different things. Empty if there
+    /// are not two words before the last one, or if it is not a word of letters.
+    pub family: String,
+    /// The last word of a name of a family: `doc`. Empty if there is no family.
+    pub member: String,
+    /// Whether the page is only numbered: `/joke/123`, `/show?id=123`. Pages that people wrote often are, one after the
+    /// other. Numbers that begin with 0 or have more digits may be dates or codes.
+    pub is_numbered: bool,
     /// The part of the url that is shared by all pages of an article that is split over several pages. Empty
     /// for other pages. It cannot be found from the url, only from the page's markup; see `extract/page_kind/paged`.
     pub article: String,
@@ -103,7 +119,16 @@ impl Address {
             true => format!("{}{}/{last}{query}", language(), last_folder(folders)),
             false => format!("{host}{}{last}{query}", without_versions(folders)),
         };
-        Self { site: site.to_owned(), name, subject: subject(last), article: String::new() }
+        let (family, member) = family(last);
+        Self {
+            site: site.to_owned(),
+            name,
+            subject: subject(last),
+            family,
+            member,
+            is_numbered: is_numbered(last, url.query()),
+            article: String::new(),
+        }
     }
 }
 
@@ -179,11 +204,42 @@ fn language(subdomains: &str, folders: &str) -> String {
     part.map(|part| format!("{}/", part.to_ascii_lowercase())).unwrap_or_default()
 }
 
+/// Returns what the names of a family have in common, and the last word of this one, in lower case; both are empty if
+/// the name has too few words.
+fn family(last: &str) -> (String, String) {
+    let joints = ['-', '_'];
+    let name = without_members(without_extension(last));
+    let Some((family, member)) = name.rsplit_once(joints) else { return Default::default() };
+    let words = family.split(joints).filter(|word| !word.is_empty()).count();
+    let is_word = member.len() >= MEMBER_LETTERS && member.bytes().all(|byte| byte.is_ascii_alphabetic());
+    match is_word && words >= FAMILY_WORDS && family.len() >= FAMILY_BYTES_MIN {
+        true => (family.to_ascii_lowercase(), member.to_ascii_lowercase()),
+        false => Default::default(),
+    }
+}
+
+/// Returns true if a page has only a number: the last value of its query or, without a query, its last path segment.
+fn is_numbered(last: &str, query: Option<&str>) -> bool {
+    let number = match query {
+        Some(query) => query.rsplit('=').next().unwrap_or_default(),
+        None => without_extension(last),
+    };
+    (1..=SERIAL_DIGITS_MAX).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && !number.starts_with('0')
+}
+
+/// Returns the name of a list of members without its end.
+fn without_members(name: &str) -> &str {
+    name.strip_suffix(MEMBERS).unwrap_or(name)
+}
+
 /// Returns the last part of a path segment that is long enough to be a subject, without an extension.
 fn subject(last: &str) -> String {
     if let Some(entity) = doxygen_entity(without_extension(last)) {
         return entity;
     }
+    let last = without_members(without_extension(last));
     let mut parts = last.rsplit('.').peekable();
     parts.next_if(|part| EXTENSIONS.contains(part));
     parts
@@ -196,9 +252,10 @@ fn subject(last: &str) -> String {
 /// Returns what a page of Doxygen is about, in lower case, from its name: `bintable` of `classCCfits_1_1BinTable`,
 /// `ptp_event` of `structptp__event` and of `structptp__event-members`, `span.h` of `span_8h`.
 fn doxygen_entity(name: &str) -> Option<String> {
-    let name = name.strip_suffix(DOXYGEN_MEMBERS).unwrap_or(name);
+    let (lists_members, name) = (name.ends_with(MEMBERS), without_members(name));
     let of_kind = DOXYGEN_KINDS.iter().find_map(|kind| name.strip_prefix(kind)).filter(|entity| {
-        entity.starts_with(|first: char| first.is_ascii_uppercase())
+        lists_members
+            || entity.starts_with(|first: char| first.is_ascii_uppercase())
             || entity.contains(DOXYGEN_UNDERSCORE)
             || entity.contains(DOXYGEN_COLONS)
     });
@@ -207,7 +264,10 @@ fn doxygen_entity(name: &str) -> Option<String> {
         Some(entity) => entity.rsplit(DOXYGEN_COLONS).next().unwrap_or_default(),
         None => Some(name).filter(|_| is_file())?,
     };
-    let entity = entity.replace(DOXYGEN_UNDERSCORE, "_").replace(DOXYGEN_POINT, ".").to_ascii_lowercase();
+    // Where names of files must not differ in case, an underscore marks a capital letter.
+    let entity = entity.replace(DOXYGEN_POINT, ".");
+    let entity: Vec<String> = entity.split(DOXYGEN_UNDERSCORE).map(|part| part.replace('_', "")).collect();
+    let entity = entity.join("_").to_ascii_lowercase();
     (entity.len() >= SUBJECT_BYTES_MIN).then_some(entity)
 }
 
@@ -384,6 +444,8 @@ mod tests {
             ("classCCfits_1_1BinTable-members.html", "bintable"),
             ("span_8h.html", "span.h"),
             ("classroom.html", "classroom"),
+            ("classwx_tree_list_ctrl-members.html", "wxtreelistctrl"),
+            ("qtreeview-members.html", "qtreeview"),
             ("index.php", "index"),
             ("20260501", ""),
             ("faq.html", ""),
@@ -394,6 +456,35 @@ mod tests {
                 expected,
                 "{last}"
             );
+        }
+    }
+
+    /// Two packages of a library, or two pages of a guide, have one family and are about different things.
+    #[test]
+    fn names_that_differ_in_their_last_word_are_a_family() {
+        let family = |last: &str| {
+            let address = Address::from_url(&format!("https://a.example/x/{last}"));
+            (address.family, address.member)
+        };
+        let of = |family: &str, member: &str| (family.to_owned(), member.to_owned());
+        assert_eq!(family("libtea-green-doc"), of("libtea-green", "doc"));
+        assert_eq!(family("Install_Green_Tea.html"), of("install_green", "tea"));
+        assert_eq!(family("qml-teapot-lid-members.html"), of("qml-teapot", "lid"), "the members of a lid");
+        for last in
+            ["libtea-doc", "green-tea-2", "how-to-brew-green-tea-v2", "a-b-tea", "tea", "", "green-tea-"]
+        {
+            assert_eq!(family(last), of("", ""), "{last}");
+        }
+    }
+
+    #[test]
+    fn a_page_may_be_only_numbered() {
+        let is_numbered = |rest: &str| Address::from_url(&format!("https://a.example/{rest}")).is_numbered;
+        for rest in ["joke/1", "jokes/1234567.html", "show.php?cat=tea&id=12", "42/"] {
+            assert!(is_numbered(rest), "{rest}");
+        }
+        for rest in ["joke-1", "0411", "weather/20260501", "1.4", "tea?id=a1", "12?q=tea", "?id=", ""] {
+            assert!(!is_numbered(rest), "{rest}");
         }
     }
 

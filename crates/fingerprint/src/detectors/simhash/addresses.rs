@@ -1,10 +1,12 @@
 //! Compares the addresses of two pages: whether they are the same page, may be of one series, are about
 //! different things, or are parts of one paged article. An address takes eight bytes per page: 16 bits each of the
 //! hashes of site and name, then 32 bits, of which the first is 1 for a part of a paged article. Parts have 23 bits of
-//! the article and 8 of the subject, other pages 31 of the subject.
+//! the article and 8 of the subject. Other pages have 30 bits of the subject; if there is none, the second bit is 1, and
+//! there are 15 bits each of the family and its member, all 0 for a numbered page in letters.
 
 use crate::idf;
 use crate::secret::TextHash;
+use crate::units::is_unit;
 use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -12,8 +14,12 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(crate) const ADDRESS_BYTES: usize = 8;
 /// Bit of the last four bytes that marks a part of a paged article.
 const PART: u32 = 1 << 31;
+/// Bit of the last four bytes that marks a page without a subject: a member of a family or, alone, a numbered page.
+const NO_SUBJECT: u32 = 1 << 30;
 /// Number of bits of the hash of a page's subject.
-const SUBJECT_BITS: u32 = 31;
+const SUBJECT_BITS: u32 = 30;
+/// Number of bits each of the hashes of a family and of its member.
+const FAMILY_BITS: u32 = 15;
 /// Number of these bits, the last ones, that a part of a paged article has.
 const SUBJECT_BITS_OF_PART: u32 = 8;
 /// Number of bits of the hash of a paged article.
@@ -95,12 +101,21 @@ pub(super) fn subjects_agree(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> 
     subjects(a, b).is_some_and(|[a, b]| a == b)
 }
 
-/// Returns the hashes of the subjects, with the largest number of bits that both addresses have; `None` if one has no
+/// Returns true if both pages are only numbered and their texts are in letters.
+pub(super) fn are_numbered(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bool {
+    [a, b].map(article_and_subject) == [NO_SUBJECT; 2]
+}
+
+/// Returns the hashes of the subjects, or of two members of one family, with the largest number of bits that both addresses have; `None` if one has no
 /// subject. A page is compared with all near pages of its site, so with few bits, some of them would seem to have the
 /// same subject.
 #[inline]
 fn subjects(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> Option<[u32; 2]> {
     let [a, b] = [a, b].map(article_and_subject);
+    let has_none = |address: u32| address & (PART | NO_SUBJECT) == NO_SUBJECT;
+    if has_none(a) || has_none(b) {
+        return (a >> FAMILY_BITS == b >> FAMILY_BITS && a != b).then_some([a, b]);
+    }
     let bits = if (a | b) & PART == 0 { SUBJECT_BITS } else { SUBJECT_BITS_OF_PART };
     let subjects = [a, b].map(|address| address & ((1 << bits) - 1));
     subjects.iter().all(|subject| *subject != 0).then_some(subjects)
@@ -135,6 +150,11 @@ pub(super) fn encoded(address: &Address, text: &str, hash: &TextHash) -> [u8; AD
     let [site, name] = [&address.site, &address.name].map(|text| bits(text, 16));
     let subject = if is_about(text, &address.subject) { bits(&address.subject, SUBJECT_BITS) } else { 0 };
     let article_and_subject = match address.article.as_str() {
+        "" if address.is_numbered && !text.chars().any(is_unit) => NO_SUBJECT.into(),
+        "" if subject == 0 && !address.family.is_empty() => {
+            let [family, member] = [&address.family, &address.member].map(|text| bits(text, FAMILY_BITS));
+            u64::from(NO_SUBJECT) | family << FAMILY_BITS | member
+        }
         "" => subject,
         article => {
             let last = subject & ((1 << SUBJECT_BITS_OF_PART) - 1);
@@ -235,6 +255,37 @@ mod tests {
         sencha[2..4].copy_from_slice(&oolong[2..4]);
         assert_eq!(Addresses::compare(oolong, oolong), Addresses::OnePage);
         assert_eq!(Addresses::compare(oolong, sencha), Addresses::OneSite);
+    }
+
+    /// The packages of a library have one description but for a sentence.
+    #[test]
+    fn members_of_a_family_are_about_different_things() {
+        let encode = |last: &str, text: &str| {
+            encoded(&Address::from_url(&format!("https://a.example/{last}")), text, &TextHash::default())
+        };
+        let [doc, dev] = ["libtea-green-doc", "libtea-green-dev"].map(|last| encode(last, "a library"));
+        assert!(subjects_differ(doc, dev) && !subjects_differ(doc, doc) && !subjects_agree(doc, doc));
+        for other in ["libtea-black-dev", "libtea-green", "1"].map(|last| encode(last, "a library")) {
+            assert!(!subjects_differ(doc, other) && !subjects_agree(doc, other));
+        }
+        let about = encode("libtea-green-dev", "libtea-green-dev");
+        assert!(
+            !subjects_differ(doc, about) && subjects_agree(about, about),
+            "a subject goes before a family"
+        );
+    }
+
+    #[test]
+    fn numbered_pages_in_letters_are_known() {
+        let encode = |last: &str, text: &str| {
+            encoded(&Address::from_url(&format!("https://a.example/{last}")), text, &TextHash::default())
+        };
+        let joke = encode("joke/1", "a horse comes into a bar");
+        assert!(are_numbered(joke, encode("joke/2", "a man comes into a bar")));
+        for other in [encode("joke/2", "本市今天晴"), encode("joke/tea", "a horse"), encode("", "a horse")]
+        {
+            assert!(!are_numbered(joke, other));
+        }
     }
 
     #[test]

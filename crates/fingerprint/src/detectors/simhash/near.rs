@@ -32,6 +32,10 @@ const MORE_OF_ONE_SITE: u32 = 15;
 const TWO_WORDS_SIZE: u32 = 10;
 /// Number of values that must agree between short texts of one site if two words are replaced, however short they are.
 const MATCHES_WITHOUT_TWO_WORDS: u32 = 44;
+/// Size per fact from which on a numbered page in letters is a story, not a record: one of seven words is a name.
+const SIZE_PER_FACT_OF_STORY: u32 = 14;
+/// Number of values that must agree between short stories of one site, such as a joke that was told twice.
+const MATCHES_OF_STORY: u32 = 40;
 /// The limit on replaced facts for short texts of one site, in hundredths: none may be replaced. Odd sketches
 /// estimate one replaced fact as 100, and one added fact as 1.
 const REPLACED_OF_SHORT: u32 = 60;
@@ -60,13 +64,12 @@ impl SimHash {
     /// Returns how many values of the sketch must agree between texts at this distance and of these sizes:
     /// the larger of two linear functions, rounded up. The first depends on the distance, the second on the
     /// size and the addresses; pages of one name have no second. If an address is not known and one text
-    /// contains the other, the second is at most what containment implies. On one site, two words of a short text may
-    /// be replaced if both texts have `facts`: without any, a word may be all that tells two pages of a series apart.
+    /// contains the other, the second is at most what containment implies. On one site it is at most `reworded`.
     fn matches_needed(
         &self,
         distance: u32,
         [a_size, b_size]: [u32; 2],
-        facts: u32,
+        reworded: impl FnOnce() -> u32,
         addresses: Addresses,
     ) -> u32 {
         let near = &self.config.near;
@@ -83,8 +86,7 @@ impl SimHash {
                 .min(matches_contained(self.contained_min, shorter, longer)),
             Addresses::OneSite => {
                 let long = (long + MORE_OF_ONE_SITE).min(near.sketch_matches_short);
-                let needed = by_size(near.sketch_matches_short, long, near.short_text_size);
-                if facts == 0 { needed } else { needed.min(matches_without_two_words(shorter)) }
+                by_size(near.sketch_matches_short, long, near.short_text_size).min(reworded())
             }
         })
     }
@@ -187,7 +189,7 @@ impl SimHash {
     pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
         let addresses = self.addresses(a, b);
         let matches = sketch::matches(a.values, b.values);
-        matches >= self.matches_needed(distance, [a.size, b.size], facts_of_both(a, b), addresses)
+        matches >= self.matches_needed(distance, [a.size, b.size], || matches_if_reworded(a, b), addresses)
             && self.lengths_are_comparable(a.size, b.size, addresses)
             && !self.numbers_conflict(matches, a, b, addresses)
             && !self.facts_differ(matches, a, b, addresses)
@@ -252,7 +254,7 @@ impl SimHash {
         let distance = (a.hash ^ b.hash).count_ones();
         let (a, b) = (&a.view, &b.view);
         let sizes = [a.size, b.size];
-        (distance, self.matches_needed(distance, sizes, facts_of_both(a, b), self.addresses(a, b)))
+        (distance, self.matches_needed(distance, sizes, || matches_if_reworded(a, b), self.addresses(a, b)))
     }
 
     /// Compares the addresses; `Unknown` if the settings ignore them.
@@ -280,6 +282,23 @@ fn on_a_line(from: u32, to: u32, at: u32, end: u32) -> u32 {
 /// Returns the number of facts of the text that has fewer of them.
 fn facts_of_both(a: &SketchView, b: &SketchView) -> u32 {
     facts::count(a.facts).min(facts::count(b.facts))
+}
+
+/// Returns true if both pages are numbered, in letters, and mostly in common words. People tell such texts again in
+/// other words; what programs write is full of names, or has a name itself.
+fn are_stories(a: &SketchView, b: &SketchView) -> bool {
+    let most_facts = a.size.min(b.size) / SIZE_PER_FACT_OF_STORY;
+    addresses::are_numbered(*a.address, *b.address) && facts_of_both(a, b) <= most_facts
+}
+
+/// Returns how many values must agree at most between texts of one site, since one may be the other in other words.
+/// In a text without facts, a word may be all that tells two pages of a series apart.
+fn matches_if_reworded(a: &SketchView, b: &SketchView) -> u32 {
+    match facts_of_both(a, b) {
+        _ if are_stories(a, b) => MATCHES_OF_STORY,
+        0 => BINS as u32,
+        _ => matches_without_two_words(a.size.min(b.size)),
+    }
 }
 
 /// Returns how many values of the sketch agree on average if two words of a text of this size are replaced, rounded up.
@@ -314,7 +333,8 @@ mod tests {
     #[test]
     fn short_texts_of_one_site_need_more_matches() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let needed = |addresses, size| detector.matches_needed(5, [size, size + size / 10 + 1], 0, addresses);
+        let needed =
+            |addresses, size| detector.matches_needed(5, [size, size + size / 10 + 1], || 64, addresses);
         for (addresses, expected) in [
             (Addresses::OneSite, [52, 46, 40, 40]),
             (Addresses::Unknown, [51, 39, 25, 25]),
@@ -329,7 +349,7 @@ mod tests {
             );
         }
         // A short text that is almost entirely contained in one twice as long.
-        let one_in_another = |addresses| detector.matches_needed(10, [100, 200], 0, addresses);
+        let one_in_another = |addresses| detector.matches_needed(10, [100, 200], || 64, addresses);
         let addresses = [Addresses::Unknown, Addresses::Apart, Addresses::OneSite];
         assert_eq!(addresses.map(one_in_another), [31, 30, 52], "two pages of a template may be so");
     }
@@ -339,12 +359,10 @@ mod tests {
     #[test]
     fn two_words_of_a_short_text_may_be_replaced() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let needed = |facts| {
-            [20, 60, 80, 100, 700]
-                .map(|size| detector.matches_needed(5, [size; 2], facts, Addresses::OneSite))
+        let needed = |size| {
+            detector.matches_needed(5, [size; 2], || matches_without_two_words(size), Addresses::OneSite)
         };
-        assert_eq!(needed(1), [44, 46, 50, 52, 46]);
-        assert_eq!(needed(0), [52, 52, 52, 52, 46], "without facts");
+        assert_eq!([20, 60, 80, 100, 700].map(needed), [44, 46, 50, 52, 46]);
         let near = |a: &str, b: &str| {
             let [a, b] = [("https://a.example/joke/1", a), ("https://a.example/joke/2", b)]
                 .map(|(url, text)| fingerprint(&detector, url, text));
@@ -354,6 +372,38 @@ mod tests {
                     stationary bike and pretend you are chasing him.";
         assert!(near(joke, &joke.replace("a man", "someone").replace("him", "them")));
         assert!(!near(joke, &joke.replace("treadmill", "trampoline")), "a name");
+    }
+
+    /// Jokes that a site had twice were missed if more than two words were other ones. In packages and help pages, such
+    /// words are all that tells two of them apart; these have names in their addresses, or many in their texts.
+    #[test]
+    fn numbered_stories_may_be_told_in_other_words() {
+        let detector = SimHash::new(&SimHashConfig::default());
+        let compared = |urls: [&str; 2], texts: [&str; 2]| {
+            let [a, b] = [0, 1].map(|i| fingerprint(&detector, urls[i], texts[i]));
+            assert_eq!(detector.compare(&a, &b), detector.compare(&b, &a));
+            detector.compare(&a, &b).near
+        };
+        let told = "A man came home from work and found his wife waiting at the door. She said that there was water in \
+                    the car. He asked her where the car was, and she told him that it was in the lake, next to the boat \
+                    of their friends, who had watched the whole thing from the shore and did not know what to say.";
+        let again =
+            told.replace("came home", "comes home").replace("found his", "finds his").replace("said", "says");
+        let numbered = ["https://a.example/joke/1", "https://a.example/joke/2"];
+        assert!(compared(numbered, [told, &again]));
+        assert!(
+            !compared(["https://a.example/home", "https://a.example/lake"], [told, &again]),
+            "pages with names"
+        );
+        let is_story = |text: &str| {
+            let story = fingerprint(&detector, numbered[0], text);
+            are_stories(&SketchView::new(&story), &SketchView::new(&story))
+        };
+        let record = format!("Gnarp Blenk Trusk Vloom Plisk Grent Zwack Frobb Quonk Dwimp {told}");
+        assert!(is_story(told) && !is_story(&record[..200]), "many facts");
+        let [tea, pot] = ["tea", "pot"].map(|word| format!("{told} This was the {word}."));
+        let packages = ["https://a.example/libtea-green-doc", "https://a.example/libtea-green-dev"];
+        assert!(!compared(packages, [&tea, &pot]) && compared(numbered, [&tea, &pot]), "a family");
     }
 
     /// Manual pages and sayings that a site had twice, with a typing error or a lost space, were missed if they were
