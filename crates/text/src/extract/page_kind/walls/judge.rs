@@ -72,6 +72,12 @@ const UNSAID_BYTES_MAX: u32 = 110;
 /// Maximum bytes of sentences on a short page before the first one that has a meaning of the wall.
 const UNSAID_BEFORE_BYTES_MAX: u32 = 30;
 
+/// Maximum length in bytes of a page that consists of a log-in form: its labels, in any language.
+const FORM_BYTES_MAX: u32 = 100;
+
+/// Maximum bytes of sentences on a longer page with a log-in form that do not speak of accounts.
+const FORM_UNSAID_BYTES_MAX: u32 = 60;
+
 /// Bytes of a sentence that two of the meanings of a wall account for.
 const PART_CREDIT: u32 = 60;
 
@@ -126,6 +132,8 @@ pub(super) struct Judge {
     /// Bytes of sentences without a phrase.
     other: u32,
     links: u64,
+    /// True for a page with a password field and little text.
+    is_small_form: bool,
     /// The meanings of all sentences and labels.
     said: Meanings,
     /// Bytes of all blocks.
@@ -158,6 +166,7 @@ impl Judge {
     pub(super) fn title(&mut self, title: &str) {
         self.fold(title);
         let lower = std::mem::take(&mut self.lower);
+        self.said |= meanings::of_title(&lower);
         let parts =
             lower.split(['|', '-', '–', '—', '·', '•', '_', '‹', '›', '»', '«', '｜', '－', ':', '：']);
         // A hyphen may be part of a phrase.
@@ -262,9 +271,10 @@ impl Judge {
         self.lower = lower;
     }
 
-    /// Reads features of the page as a whole.
-    pub(super) fn page(&mut self, links: u64, password: bool) {
+    /// Reads features of the page as a whole. `is_small` tells that its frame has little text, too.
+    pub(super) fn page(&mut self, links: u64, password: bool, is_small: bool) {
         self.links = links;
+        self.is_small_form = password && is_small;
         if password {
             self.evidence[Wall::Login as usize].password = PASSWORD_POINTS;
         }
@@ -282,8 +292,20 @@ impl Judge {
         self.other > OTHER_BYTES_MAX || (self.other > BEFORE_BYTES_MAX && !is_short && !is_evident())
     }
 
+    /// Returns true if the page is a log-in form and says nothing else, or speaks of accounts only.
+    fn is_form(&self) -> bool {
+        self.is_small_form
+            && (self.said_bytes <= FORM_BYTES_MAX
+                || (self.said_bytes <= SAID_BYTES_MAX
+                    && self.unsaid_bytes[Wall::Login as usize] <= FORM_UNSAID_BYTES_MAX
+                    && meanings::asks_for_account(self.said)))
+    }
+
     /// Returns true if the page is short and its sentences together have the meanings of `wall`.
     fn is_said(&self, wall: Wall) -> bool {
+        if wall == Wall::Login && self.is_form() {
+            return true;
+        }
         self.is_page
             && self.said_bytes <= SAID_BYTES_MAX
             && self.unsaid_bytes[wall as usize] <= UNSAID_BYTES_MAX

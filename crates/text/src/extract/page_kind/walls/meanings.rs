@@ -70,6 +70,11 @@ meanings! {
     /// Names the thing that the visitor wanted to see: "this listing".
     THING = 35,
     GONE = 36,
+    /// Names what the visitor would need: "permission", "privileges".
+    RIGHTS = 37,
+    LACK = 38,
+    /// Says of a browser that it is too old.
+    OLD = 39,
 }
 
 /// The meanings that a sentence of each kind of wall combines: all of the first set, and one of the second.
@@ -90,7 +95,7 @@ const SENTENCES: [(Wall, Meanings, Meanings); 12] = [
 
 /// The meanings that all sentences of a short page, its title and its buttons combine: all of the first set, and one of
 /// the second. A wall may say where the visitor is in one sentence, and what follows from that in the next.
-const PAGES: [(Wall, Meanings, Meanings); 13] = [
+const PAGES: [(Wall, Meanings, Meanings); 15] = [
     (Wall::Region, PLACE | REFUSAL | ADDRESS, ASKED),
     (Wall::Region, PLACE | LIMITS | ADDRESS, ASKED),
     (Wall::Consent, DATA | CHOICE | ADDRESS, !0),
@@ -100,8 +105,10 @@ const PAGES: [(Wall, Meanings, Meanings); 13] = [
     (Wall::Blocked, TOO_MANY | WAIT | ADDRESS, !0),
     (Wall::Blocked, BROWSER | CHECKING | SAFE | ADDRESS, !0),
     (Wall::Error, WORK | NOW | SITE, !0),
+    (Wall::Error, RIGHTS | LACK | ADDRESS, READING | REQUESTS | THING | ASKED | GO_ON),
     (Wall::Blocked, BLOCKER | OFF | ADDRESS, !0),
     (Wall::Shell, SCRIPTS | SWITCH | ADDRESS, !0),
+    (Wall::Shell, BROWSER | OLD | ADDRESS, SITE | ASKED | READING | SWITCH),
     (Wall::Blocked, MACHINE | REFUSAL | ASKED | ADDRESS, !0),
     (Wall::Blocked, ORIGIN | STOPPED | GUARD | ADDRESS, !0),
 ];
@@ -238,6 +245,37 @@ pub(super) fn find(
             }
         }
     }
+}
+
+/// Beginnings of titles of texts that explain something. A visitor's own question says "I".
+const QUESTIONS: [&str; 16] = [
+    "why ",
+    "how to ",
+    "what is ",
+    "what are ",
+    "warum ",
+    "wie man ",
+    "pourquoi ",
+    "comment ",
+    "por qué ",
+    "cómo ",
+    "perché ",
+    "почему ",
+    "как ",
+    "为什么",
+    "如何",
+    "なぜ",
+];
+
+/// Returns the meanings of a title that asks what its text answers.
+pub(super) fn of_title(title: &str) -> Meanings {
+    let asks = QUESTIONS.iter().any(|question| title.starts_with(question));
+    if asks && !title.contains(" i ") { EXPLAINS } else { 0 }
+}
+
+/// Returns true if the meanings `said` are those of a page that asks visitors for their accounts.
+pub(super) fn asks_for_account(said: Meanings) -> bool {
+    said & ACCOUNT != 0
 }
 
 /// Returns true if one of the sentences explains how such walls work.

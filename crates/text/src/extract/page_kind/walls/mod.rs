@@ -94,7 +94,7 @@ pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
         }
     }
     let links: u64 = tree.blocks.iter().map(|block| u64::from(block.link_bytes)).sum();
-    judge.page(links, tree.head.declares(declared::PASSWORD));
+    judge.page(links, tree.head.declares(declared::PASSWORD), bytes <= LABELLED_BYTES_MAX);
     if bytes <= LABELLED_BYTES_MAX {
         source::labels(html, &mut judge);
     }
