@@ -114,6 +114,30 @@ fn pages_of_a_template_with_other_facts_are_kept_and_their_copies_are_not() {
     );
 }
 
+/// A document is compared with few of the many pages of a template that are kept, so it must be compared with those
+/// most like it.
+#[test]
+fn an_edited_copy_of_any_page_of_a_template_is_dropped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let towns: Vec<String> =
+        (0..40).map(|number| sentences(500 + number..501 + number)[..20].to_owned()).collect();
+    let text = |town: &str| {
+        format!("{}Our shop in {town} is open each day of the week. {}", sentences(0..12), sentences(12..40))
+    };
+    let pages = towns
+        .iter()
+        .enumerate()
+        .map(|(number, town)| page(&format!("shop-{number}"), "shops.example", "s", &text(town)));
+    let copies = towns.iter().enumerate().map(|(number, town)| {
+        let site = format!("site{number}.example");
+        page(&format!("copy-{number}"), &site, "c", &format!("By a writer. {}", text(town)))
+    });
+    let pages: Vec<Value> = pages.chain(copies).collect();
+    let verified = dedup(folder.path(), &["--verify"], &pages);
+    assert!(verified.kept.iter().all(|id| id.starts_with("shop")), "{:?}", verified.kept);
+    assert_eq!((verified.kept.len(), verified.dropped.len()), (40, 40), "{}", verified.run.stderr);
+}
+
 /// A page with a sentence that no kept page has is kept, even if the sentence has less than 150 letters, or if the
 /// page was edited in other places as well.
 #[test]

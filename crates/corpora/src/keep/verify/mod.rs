@@ -15,8 +15,10 @@
 //! pages that would be dropped are then compared again.
 //!
 //! Memory: about 60 bytes for each cluster and for each document that is kept by verification; about 40 bytes for each
-//! place in which a document has other words than a kept one; 32 MB of [recently compared](recent) texts.
+//! place in which a document has other words than a kept one, and [60](alike) if it is kept; 32 MB of [recently
+//! compared](recent) texts.
 
+mod alike;
 mod facts;
 mod loss;
 mod recent;
@@ -34,6 +36,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use self::alike::{Alike, Differences};
 use self::facts::{facts_differ, fillings, may_be_one_page};
 use self::loss::Loss;
 use self::recent::{KnownText, RecentTexts};
@@ -47,8 +50,8 @@ use super::spool::{Spool, Spooled};
 use leitong_base::terminal;
 pub use texts::TextCompressor;
 
-/// Maximum number of kept texts of a cluster with which a document is compared, not counting an equal text.
-const COMPARED_MAX: usize = 8;
+/// Maximum number of kept texts of a cluster with which a document is compared, besides the first one and an equal one.
+const COMPARED_MAX: usize = 4;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
 
@@ -234,6 +237,8 @@ pub(crate) struct Verifier<'a> {
     slots: Slots,
     /// Hashes of the passages for which documents were kept. Later documents are not kept for the same passages.
     passages: HashSet<u64>,
+    /// The texts that verification has kept, by the words in which they differ from the first one of their cluster.
+    alike: Alike,
     recent: RecentTexts,
 }
 
@@ -242,6 +247,8 @@ struct Compared {
     check: Check,
     /// The words in which the document differs from the first kept one.
     fillings: Vec<Filling>,
+    /// All words that the first kept document lacks.
+    differences: Differences,
     /// Hashes of the document's own passages.
     passages: Vec<u64>,
 }
@@ -257,6 +264,7 @@ impl<'a> Verifier<'a> {
             kept: KeptTexts::default(),
             slots: Slots::default(),
             passages: HashSet::new(),
+            alike: Alike::default(),
             recent: RecentTexts::default(),
         }
     }
@@ -276,7 +284,7 @@ impl<'a> Verifier<'a> {
         spooled.each(|_, decision| {
             let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
             if is_kept && decision.cluster_id.is_some() {
-                self.keep(decision)?;
+                self.keep(decision, &Differences::default())?;
             }
             Ok(())
         })?;
@@ -289,12 +297,12 @@ impl<'a> Verifier<'a> {
             if is_kept || decision.cluster_id.is_none() || decision.benchmark.is_some() {
                 return Ok(checked.push(decision)?);
             }
-            let Compared { check, fillings, passages } = self.check(decision)?;
+            let Compared { check, fillings, differences, passages } = self.check(decision)?;
             slots.add(decision.founded, &fillings);
             counts.count(check.finding);
             if check.keeps() {
                 self.passages.extend(passages);
-                self.keep(decision)?;
+                self.keep(decision, &differences)?;
             }
             Ok(checked.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
         })?;
@@ -322,21 +330,22 @@ impl<'a> Verifier<'a> {
             if !is_dropped || !self.slots.has(decision.founded) {
                 return Ok(again.push(decision)?);
             }
-            let check = self.check(decision)?.check;
+            let Compared { check, differences, .. } = self.check(decision)?;
             if check.keeps() {
                 counts.dropped -= 1;
                 counts.count(check.finding);
-                self.keep(decision)?;
+                self.keep(decision, &differences)?;
             }
             Ok(again.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
         })?;
         Ok(again.finish()?)
     }
 
-    /// Registers a document that is kept.
-    fn keep(&mut self, decision: &Decision) -> io::Result<()> {
+    /// Registers a document that is kept, and differs from the first kept one of its cluster in `differences`.
+    fn keep(&mut self, decision: &Decision, differences: &Differences) -> io::Result<()> {
         let Some(place) = decision.text else { return Ok(()) };
         let Some(hash) = self.run.hash_at(place)? else { return Ok(()) };
+        self.alike.add(decision.founded, self.kept_texts().count(decision.founded), differences);
         match &mut self.table {
             Some(table) => table.add(decision.founded, &self.run.read(place)?)?,
             None => self.kept.add(decision.founded, KeptText { hash, place }),
@@ -344,35 +353,52 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
+    fn kept_texts(&self) -> &KeptTexts {
+        self.table.as_ref().map_or(&self.kept, TableTexts::kept)
+    }
+
+    /// Returns the kept texts with which a document is compared after the first one: those most like it, then the
+    /// latest ones.
+    fn others(&self, founder: u64, differences: &Differences) -> Vec<KeptText> {
+        let kept = self.kept_texts();
+        let mut numbers = self.alike.most_alike(founder, differences);
+        numbers.truncate(COMPARED_MAX);
+        let latest = (1..kept.count(founder)).rev().filter(|number| !numbers.contains(number));
+        let latest: Vec<_> = latest.take(COMPARED_MAX - numbers.len()).collect();
+        numbers.into_iter().chain(latest).filter_map(|number| kept.text(founder, number)).collect()
+    }
+
     /// Compares a document with the kept documents of its cluster.
     fn check(&mut self, decision: &Decision) -> io::Result<Compared> {
         let check = Check::new(Finding::NotVerified, &Loss::default(), "");
-        let mut best = Compared { check, fillings: Vec::new(), passages: Vec::new() };
+        let mut best = Compared {
+            check,
+            fillings: Vec::new(),
+            differences: Differences::default(),
+            passages: Vec::new(),
+        };
         let Some(place) = decision.text else { return Ok(best) };
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(best) };
-        let kept = self.table.as_ref().map_or(&self.kept, TableTexts::kept);
-        let kept: Vec<KeptText> = kept.texts_of_cluster(decision.founded).collect();
+        let founder = decision.founded;
         let text = SplitText::new(text);
-        // Of equal texts, only one has to be read.
-        let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash());
+        let equal = self.kept_texts().texts_of_cluster(founder).find(|kept| kept.hash == text.hash());
+        let kept = self.kept_texts().text(founder, 0);
         let (mut first, mut first_loss) = (None, None);
-        if let (true, Some(kept)) = (equal.is_empty(), others.first()) {
+        if let (None, Some(kept)) = (equal, kept) {
             first = self.text(kept.place)?;
             if let Some(first) = &first {
                 let loss = Loss::between(&text, &first.text);
                 best.fillings = fillings(&text, &first.text, &loss);
+                best.differences = Differences::new(&text, &loss);
                 first_loss = Some((kept.place, loss));
             }
         }
-        // If there are many other texts, only the first one and those that were kept last are read.
-        let skipped = others.len().saturating_sub(COMPARED_MAX);
-        let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
-        for kept in equal.into_iter().take(1).chain(others.map(|(_, kept)| kept)) {
+        let others = self.others(founder, &best.differences);
+        for kept in equal.into_iter().chain(kept).chain(others) {
             let Some(other) = self.text(kept.place)? else { continue };
             let loss = first_loss.take_if(|(place, _)| *place == kept.place).map(|(_, loss)| loss);
             let is_other_page_of_template = || {
-                let (founder, first) = (decision.founded, first.as_ref());
-                first.is_some_and(|first| {
+                first.as_ref().is_some_and(|first| {
                     self.slots.has(founder)
                         && self.slots.differ(founder, &best.fillings, other.fillings(&first.text))
                 })

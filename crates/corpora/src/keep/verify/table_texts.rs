@@ -58,7 +58,26 @@ impl KeptTexts {
 
     /// Returns the texts of a cluster in the order in which they were added.
     pub(crate) fn texts_of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
-        self.first.get(&founder).into_iter().chain(self.more.get(&founder).into_iter().flatten()).copied()
+        self.first.get(&founder).into_iter().chain(self.more(founder)).copied()
+    }
+
+    /// Returns the number of texts of a cluster.
+    #[must_use]
+    pub(crate) fn count(&self, founder: u64) -> usize {
+        usize::from(self.first.contains_key(&founder)) + self.more(founder).len()
+    }
+
+    /// Returns a text of a cluster by its number, in the order in which texts were added.
+    #[must_use]
+    pub(crate) fn text(&self, founder: u64, number: usize) -> Option<KeptText> {
+        match number.checked_sub(1) {
+            None => self.first.get(&founder).copied(),
+            Some(more) => self.more(founder).get(more).copied(),
+        }
+    }
+
+    fn more(&self, founder: u64) -> &[KeptText] {
+        self.more.get(&founder).map_or(&[], Vec::as_slice)
     }
 }
 
