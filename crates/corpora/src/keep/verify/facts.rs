@@ -87,7 +87,10 @@ pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
         Facts::Count => {
             numbers_or_names() || have_other_files(document.url(), kept.url()) && words_replaced()
         }
-        Facts::CountAlone => is_short && loss.longest <= FACT_LETTERS && numbers_or_names(),
+        Facts::CountAlone => {
+            is_short && loss.longest <= FACT_LETTERS && numbers_or_names()
+                || subject_replaced(document, kept, loss)
+        }
     }
 }
 
@@ -115,8 +118,7 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
     }
     let counts = |word: &&Word| {
         let word = document.spelled(word);
-        let is_of_site = word.len() >= NAME_CHARS_MIN && site.contains(word);
-        !is_of_site && !has_digit(word)
+        !is_of_site(word, &site) && !has_digit(word)
     };
     let filling = |(place, instead): (&Range<usize>, Option<&Range<usize>>)| {
         let instead = instead.filter(|_| is_filled(place))?;
@@ -125,6 +127,39 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
         Some(Filling { place: instead.start as u32..instead.end as u32, words: combined_hash(found) })
     };
     loss.counterparts(document, kept).filter_map(filling).collect()
+}
+
+/// Returns true if the word is part of the site's name.
+fn is_of_site(word: &str, site: &str) -> bool {
+    word.len() >= NAME_CHARS_MIN && site.contains(word)
+}
+
+/// Returns true if a word replaces another one in several places, and neither text has the other one's word at all:
+/// two pages of a template, each about a thing of its own. An editor replaces words here and there.
+fn subject_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
+    if !(2..=TEMPLATE_PLACES).contains(&(loss.runs as usize)) {
+        return false;
+    }
+    let site = Address::from_url(document.url()).site;
+    let [ours, theirs] =
+        [document, kept].map(|text| -> HashedSet { text.words().iter().map(|word| word.hash).collect() });
+    // The first word at a place of `text` that the other one lacks.
+    let subject = |text: &SplitText, place: &Range<usize>, others: &HashedSet| {
+        let words = &text.words()[place.clone()];
+        let is_subject = |word: &&Word| {
+            let spelled = text.spelled(word);
+            !others.contains(&word.hash) && !has_digit(spelled) && !is_of_site(spelled, &site)
+        };
+        // A single ideograph is a variant of another one.
+        let has_length = (NAME_CHARS_MIN as u32 + 1..=FACT_LETTERS).contains(&letters_of(words));
+        words.iter().find(is_subject).filter(|_| has_length).map(|word| word.hash)
+    };
+    let mut seen = HashedSet::default();
+    loss.counterparts(document, kept).any(|(place, instead)| {
+        let word = subject(document, place, &theirs);
+        let instead = instead.and_then(|instead| subject(kept, instead, &ours));
+        word.zip(instead).is_some_and(|(word, instead)| !seen.insert(word.rotate_left(1) ^ instead))
+    })
 }
 
 /// Returns true if more numbers, versions or names were replaced than is tolerated in a text of this length.
@@ -367,6 +402,30 @@ mod tests {
             assert_eq!(count(credit, "soup to all of our guests."), 0, "{credit}");
         }
         assert_eq!(count("ashford ", "soup to all of our guests. by marlow."), 0);
+    }
+
+    /// Two pages of a template on two sites are each about a thing of their own, which they name in several places.
+    #[test]
+    fn a_replaced_subject_is_a_fact_on_other_sites() {
+        let sites = ["https://a.example/1", "https://b.example/2"];
+        let page = |thing: &str, more: &str| {
+            format!(
+                "how to clean a {thing}. {RIVER}put the {thing} on a table. {MARKET}{}{more}",
+                RIVER.repeat(20)
+            )
+        };
+        assert!(differ(&page("red chair", ""), &page("bench", ""), sites));
+        assert!(differ(&page("red chair", "edited by me"), &page("bench", MARKET), sites), "and other text");
+        let some = page("bench", "").replacen("bench", "red chair", 1);
+        assert!(!differ(&some, &page("bench", ""), sites), "one place of two");
+        assert!(!differ(&page("red chair", "a bench"), &page("bench", ""), sites), "both have the word");
+        let verse = |word: &str| {
+            format!("{word}日照香炉生紫烟，遥看瀑布挂前川。{RIVER}飞流直下三千尺{word}疑是银河落九天。")
+        };
+        assert!(!differ(&verse("馀"), &verse("余"), sites), "another edition");
+        assert!(differ(&verse("庐山"), &verse("长江"), sites));
+        let named = ["https://a.example/1", "https://soup.example/2"];
+        assert!(!differ(&page("soup", ""), &page("bench", ""), [named[1], named[0]]), "the name of the site");
     }
 
     /// A replaced everyday word counts, even if one of the two words is much longer than the other.

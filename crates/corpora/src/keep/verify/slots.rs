@@ -16,7 +16,9 @@ use leitong_base::hashed::HashedMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Minimum number of different words in a place of a template, not counting those of the first kept document.
-const WORDS_MIN: usize = 3;
+const WORDS_MIN: usize = 2;
+/// Number of documents with the same words in a place from which on the first kept document is the one that was edited.
+const SEEN_MAX: u16 = 3;
 
 /// The words that a document has in a place where the first kept document of its cluster has other words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub(crate) struct Slots {
 struct SeenWords {
     /// 16-bit hashes of the first fillings that differ; 0 if there are fewer.
     words: [u16; WORDS_MIN],
+    /// Number of documents that differ in the place, up to [`SEEN_MAX`].
+    seen: u16,
     /// The largest end that the place has in any document. From there to the next place, a document may differ.
     end: u32,
 }
@@ -51,6 +55,7 @@ impl Slots {
             let hash = (*words as u16).max(1);
             let known = self.words.entry(key(founder, place.start)).or_default();
             known.end = known.end.max(place.end);
+            known.seen = SEEN_MAX.min(known.seen + 1);
             if let Some(free) = known.words.iter().position(|word| [0, hash].contains(word)) {
                 known.words[free] = hash;
             }
@@ -87,7 +92,19 @@ impl Slots {
         };
         let [ours, theirs] =
             [document, kept].map(|fillings| fillings.iter().filter(is_in_slot).collect::<Vec<_>>());
-        ours != theirs && ours.len() * 2 >= document.len() && theirs.len() * 2 >= kept.len()
+        // In other places, the document or the first one was edited; the latter does not count.
+        let edited = |fillings: &[Filling]| {
+            let is_edited =
+                |filling: &&Filling| !is_in_slot(filling) && !self.was_first_edited(founder, filling);
+            fillings.iter().filter(is_edited).count()
+        };
+        ours != theirs && ours.len() >= edited(document) && theirs.len() >= edited(kept)
+    }
+
+    /// Returns true if several documents differ from the first one in this place, all by the same words.
+    fn was_first_edited(&self, founder: u64, filling: &Filling) -> bool {
+        let known = self.words.get(&key(founder, filling.place.start));
+        known.is_some_and(|known| known.seen == SEEN_MAX && known.words[1..] == [0; WORDS_MIN - 1])
     }
 }
 
@@ -109,20 +126,31 @@ mod tests {
     #[test]
     fn a_place_with_other_words_in_each_document_is_one_of_a_template() {
         let mut slots = Slots::default();
-        for words in [7, 7, 8, 8, 7] {
-            slots.add(1, &[filling(100, words), filling(words as u32, 9)]);
+        for words in [7, 7, 7] {
+            slots.add(1, &[filling(100, words), filling(7, 9)]);
         }
         assert!(slots.is_empty() && !slots.differ(1, &[filling(100, 8)], &[]), "two versions");
-        slots.add(1, &[filling(100, 9)]);
+        slots.add(1, &[filling(100, 8), filling(8, 9)]);
         assert!(slots.has(1) && slots.differ(1, &[filling(100, 8)], &[]));
         assert!(slots.differ(1, &[filling(100, 8)], &[filling(100, 7)]));
         assert!(slots.differ(1, &[], &[filling(100, 7)]), "a page like the first one");
         assert!(!slots.differ(1, &[filling(100, 7)], &[filling(100, 7)]), "a copy");
         assert!(slots.differ(1, &[filling(100, 8), filling(7, 9)], &[]));
-        assert!(!slots.differ(1, &[filling(100, 8), filling(7, 9), filling(8, 9)], &[]), "an edited copy");
+        assert!(!slots.differ(1, &[filling(100, 8), filling(8, 9), filling(9, 9)], &[]), "an edited copy");
         assert!(!slots.differ(1, &[filling(100, 7), filling(7, 9)], &[filling(100, 7)]), "a copy of a page");
         assert!(!slots.has(2) && !slots.differ(2, &[filling(100, 8)], &[]), "another cluster");
         assert!(!slots.differ(1, &[], &[]));
+    }
+
+    /// If the first kept document is an edited copy, all others differ from it in the places of its edits.
+    #[test]
+    fn edits_of_the_first_document_do_not_count() {
+        let mut slots = Slots::default();
+        let page = |words: u64| [filling(100, words), filling(10, 1), filling(20, 1), filling(30, 1)];
+        (1..=3).for_each(|words| slots.add(1, &page(words)));
+        assert!(slots.differ(1, &page(1), &page(2)) && slots.differ(1, &page(1), &[]));
+        let edited = [filling(100, 1), filling(11, 1), filling(21, 1)];
+        assert!(!slots.differ(1, &edited, &[]), "an edited copy");
     }
 
     #[test]
