@@ -1,5 +1,7 @@
-//! The program `leitong`. Its code is in the library, except what a statically linked program needs.
+//! The program `leitong`. Its code is in the library, except what runs before it, and what a statically linked program
+//! needs.
 
+mod standard_streams;
 #[cfg(target_env = "gnu")]
 mod static_names;
 

@@ -209,7 +209,7 @@ pub(super) fn for_each(
 
 /// Writes text for people to standard output.
 pub(super) fn print(text: &str) -> anyhow::Result<()> {
-    terminal::print(text).context("cannot write to standard output")
+    terminal::Streams::print(text).context("cannot write to standard output")
 }
 
 /// Writes text to a file, or to standard output for `-`.

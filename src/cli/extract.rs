@@ -78,7 +78,7 @@ fn one(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode>
         Format::Markdown => ended(markdown.unwrap_or_else(|| reading.document.markdown())),
         Format::Json => format!("{:#}\n", describe(&reading)),
     };
-    terminal::print(&text).context("cannot write the text")?;
+    terminal::Streams::print(&text).context("cannot write the text")?;
     let (counts, mut repaired) = (Counts::default(), page.repaired);
     if let Some(charset) = reading.charset {
         charset.note_in(&mut repaired);

@@ -221,7 +221,11 @@ fn is_about_arguments(error: &anyhow::Error) -> bool {
 
 /// Prints a message of clap: help and version to standard output, errors to standard error.
 fn print_clap(message: &clap::Error) -> ExitCode {
-    match message.print() {
+    let print = || match message.use_stderr() {
+        true => message.print(),
+        false => terminal::Streams::output().and_then(|_| message.print()),
+    };
+    match print() {
         Err(error) if !message.use_stderr() => {
             failed(&anyhow::Error::new(error).context("cannot write to standard output"), LogFormat::Text)
         }

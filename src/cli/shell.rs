@@ -1,13 +1,14 @@
 //! `leitong completions` and `leitong man`: generate shell completions and manual pages.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_complete::Shell;
+use leitong_base::terminal;
 
 #[derive(Debug, Args)]
 #[command(
@@ -30,7 +31,9 @@ pub(super) struct Man {
 pub(super) fn completions(arguments: &Completions, mut program: Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "leitong", &mut script);
-    io::stdout().write_all(&script).context("cannot write to standard output")?;
+    terminal::Streams::output()
+        .and_then(|mut out| out.write_all(&script))
+        .context("cannot write to standard output")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -190,7 +190,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         terminal::note(format_args!("reading topic {topic}, {} partition(s)", tail.partitions()));
         tails.push((tail, reads));
     }
-    let mut lines = Lines::new(arguments.json);
+    let mut lines = Lines::new(arguments.json)?;
     let mut read = 0_u64;
     let is_enough = |shown: u64| arguments.limit.is_some_and(|limit| shown >= limit);
     'reading: while !interrupt.is_requested() {
@@ -243,10 +243,10 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(json: bool) -> Self {
-        let out = std::io::stdout();
+    fn new(json: bool) -> anyhow::Result<Self> {
+        let out = terminal::Streams::output().context("cannot write to standard output")?;
         let colours = out.is_terminal() && colours_wanted();
-        Self { out: BufWriter::new(out), json, colours, shown: 0, unreadable: 0 }
+        Ok(Self { out: BufWriter::new(out), json, colours, shown: 0, unreadable: 0 })
     }
 
     fn write(&mut self, tapped: &Tapped) -> anyhow::Result<()> {

@@ -70,7 +70,7 @@ fn no_command_needs_standard_error() {
 }
 
 /// Commands that print something, each with little to do.
-const PRINTING: [&[&str]; 9] = [
+const PRINTING: [&[&str]; 12] = [
     &["dedup", "examples/pages.jsonl"],
     &["extract", "tests/data/kinds/article-de.html"],
     &["extract", "--jsonl", "examples/pages.jsonl"],
@@ -78,6 +78,9 @@ const PRINTING: [&[&str]; 9] = [
     &["perturb", "--change", "deleted=0.2", "--texts", "2", "examples/pages.jsonl"],
     &["config", "example"],
     &["config", "check", "deploy/leitong.toml"],
+    &["preset", "list"],
+    &["doctor"],
+    &["completions", "bash"],
     &["--help"],
     &["--version"],
 ];
@@ -104,6 +107,44 @@ fn a_full_standard_output_is_an_error_with_a_message() {
         assert_eq!(run.status, 1, "{arguments:?}: {}", run.stderr);
         let told = run.stderr.contains("leitong: cannot write") && run.stderr.contains("No space left");
         assert!(told && !run.stderr.contains("panicked"), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+/// Runs the program in a shell with a redirection, such as `>&-`.
+fn redirected(redirection: &str, arguments: &[&str]) -> Run {
+    let script = format!("exec \"$0\" \"$@\" {redirection}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).arg(leitong().get_program()).args(arguments);
+    Run::from_output(output(shell.current_dir(env!("CARGO_MANIFEST_DIR"))))
+}
+
+/// The runtime of Rust opens `/dev/null` instead of a closed standard output, and hides that a descriptor is not open
+/// for writing. So the output was lost with status 0.
+#[test]
+fn a_closed_standard_output_is_an_error_with_a_message() {
+    for arguments in PRINTING {
+        for closed in [">&-", "1</dev/null"] {
+            let run = redirected(closed, arguments);
+            assert_eq!(run.status, 1, "{closed} {arguments:?}: {}", run.stderr);
+            let told = run.stderr.lines().filter(|line| line.contains("standard output is closed")).count();
+            assert_eq!(told, 1, "{closed} {arguments:?}: {}", run.stderr);
+        }
+        assert_eq!(redirected(">/dev/null", arguments).status, 0, "{arguments:?}");
+    }
+}
+
+/// A run with an output file needs no standard output, and one that reads files no standard input.
+#[test]
+fn streams_that_are_not_used_may_be_closed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let verdicts = folder.path().join("verdicts.jsonl");
+    let verdicts = verdicts.to_str().expect("UTF-8");
+    let run = redirected("<&- >&-", &["dedup", "examples/pages.jsonl", "--output", verdicts]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    for closed in ["<&-", "0>/dev/null"] {
+        let run = redirected(closed, &["dedup", "-"]);
+        let told = run.stderr.contains("closed, or not open for reading");
+        assert!(run.status == 1 && told, "{closed}: {} {}", run.status, run.stderr);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Text for people, on standard error and standard output.
+//! Standard input and output, and text for people on standard output and standard error.
 //!
 //! Text from pages, messages and file names must not control a terminal, so control characters are written as
 //! escapes such as `\u{1b}`. The program must run even if nobody reads its messages, so text that cannot be
@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Stdin, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Escapes every control character, including line ends, so `text` stays on one line.
@@ -41,6 +41,58 @@ fn escape_if(text: &str, escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// True if standard input cannot be read. Reading it would only give its end.
+static INPUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// True if standard output cannot be written. The runtime of Rust would report no error.
+static OUTPUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Standard input and output.
+#[derive(Debug)]
+pub struct Streams;
+
+impl Streams {
+    /// Records which streams were closed when the program started, or open in the other direction only.
+    pub fn are_closed(input: bool, output: bool) {
+        INPUT_IS_CLOSED.store(input, Ordering::Relaxed);
+        OUTPUT_IS_CLOSED.store(output, Ordering::Relaxed);
+    }
+
+    /// Returns standard input.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub fn input() -> io::Result<Stdin> {
+        match INPUT_IS_CLOSED.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("it is closed, or not open for reading")),
+            false => Ok(io::stdin()),
+        }
+    }
+
+    /// Returns standard output.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub fn output() -> io::Result<Stdout> {
+        match OUTPUT_IS_CLOSED.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("standard output is closed, or not open for writing")),
+            false => Ok(io::stdout()),
+        }
+    }
+
+    /// Writes text for people to standard output. On a terminal, control characters become escapes; a file or
+    /// another program gets the text unchanged.
+    ///
+    /// # Errors
+    /// The error of the operating system, also if the reader is gone.
+    pub fn print(text: &str) -> io::Result<()> {
+        let mut out = Self::output()?.lock();
+        let text = if out.is_terminal() { escape_lines(text) } else { Cow::Borrowed(text) };
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
 }
 
 /// True if messages are logged as events, so a reader of the JSON log finds nothing else on standard error.
@@ -82,18 +134,6 @@ pub fn note_lines(text: impl fmt::Display) {
 /// reader is not a reason to stop.
 fn write_to_standard_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
-}
-
-/// Writes text for people to standard output. On a terminal, control characters become escapes; a file or
-/// another program gets the text unchanged.
-///
-/// # Errors
-/// The error of the operating system, also if the reader is gone.
-pub fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    let text = if out.is_terminal() { escape_lines(text) } else { Cow::Borrowed(text) };
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! A terminal screen that is redrawn, and its keyboard; or plain text if standard output is not a terminal.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Stdout, Write};
 use std::time::Duration;
 
 use anyhow::Context;
+use leitong_base::terminal;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
 };
@@ -92,8 +93,8 @@ impl Drop for Screen {
 }
 
 fn write(bytes: &[u8]) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).context("cannot write to standard output")
+    let write = |mut out: Stdout| out.write_all(bytes).and_then(|()| out.flush());
+    terminal::Streams::output().and_then(write).context("cannot write to standard output")
 }
 
 /// Returns the part of a line that fits into `columns` columns.

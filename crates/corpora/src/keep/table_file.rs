@@ -26,6 +26,7 @@ use super::forms::TableForm;
 use super::parts::{Hashed, Parts};
 use crate::sink::Extent;
 use crate::source::parquet::originals::Row;
+use leitong_base::terminal;
 
 /// Compressed size at which a row group is written. Until then it is held in memory.
 const ROW_GROUP_BYTES: usize = 64 << 20;
@@ -94,7 +95,7 @@ impl TableFile {
 
     fn writer_to(&self, path: &Path) -> anyhow::Result<Writer> {
         let file = match path.to_str() {
-            Some("-") => File::from(std::io::stdout().as_fd().try_clone_to_owned()?),
+            Some("-") => File::from(terminal::Streams::output()?.as_fd().try_clone_to_owned()?),
             _ => File::create(path)?,
         };
         let schema = Arc::clone(&self.columns.schema);

@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use leitong_base::terminal;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::Extent;
@@ -88,7 +89,7 @@ impl SummedFile {
     /// The operating system's error.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = match path.to_str() {
-            Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
+            Some("-") => File::from(terminal::Streams::output()?.as_fd().try_clone_to_owned()?),
             _ => File::create(path)?,
         };
         Ok(Self { file, sum: Sum::default() })

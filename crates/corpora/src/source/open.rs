@@ -79,7 +79,7 @@ impl Input {
     /// The operating system's error, or an error if `path` is a folder.
     pub fn open(path: &Path) -> io::Result<Self> {
         if path == Path::new("-") {
-            return Ok(Self::new(path, Contents::Stream(Box::new(io::stdin()))));
+            return Ok(Self::new(path, Contents::Stream(Box::new(terminal::Streams::input()?))));
         }
         if is_object(path) {
             let location = Location::object(path)?;
