@@ -358,7 +358,7 @@ impl Run<'_> {
             if let Some(mark) = &self.mark {
                 mark.leave(dir, readings, faults.dead_letters)?;
             }
-            dir.save(clusterer, &self.table)?;
+            dir.save(clusterer, &self.table).context("cannot save the table (--table)")?;
         }
         self.checkpoints.as_ref().map_or(Ok(()), |folder| folder.finish())
     }
@@ -366,19 +366,26 @@ impl Run<'_> {
 
 /// Reports the files in folders and the objects that are not read.
 fn note_left_out(files: &FoundFiles, read: FolderContent) {
-    if files.passed_over > 0 {
+    let shown = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
+    let passed_over: u64 = files.passed_over.values().map(|(_, number)| number).sum();
+    if passed_over > 0 {
         let why = match read {
             FolderContent::Pages => "are not HTML pages, or are links that lead out of the folder",
             FolderContent::Documents => {
                 "do not end in .jsonl, .warc, .parquet, .csv or the like, or are not regular files"
             }
         };
+        let named = files.passed_over.values().take(shown).map(|(path, number)| match number {
+            1 => path.display().to_string(),
+            _ => format!("{} and {} like it", path.display(), number - 1),
+        });
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = if files.passed_over.len() > shown { ", …" } else { "" };
         terminal::note(format_args!(
-            "{} files in folders are skipped, since they {why}; to read one, name the file itself",
-            files.passed_over
+            "{passed_over} files in folders are skipped, since they {why} ({named}{more}); to read one, name the file \
+             itself"
         ));
     }
-    let shown = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
     for link in files.links.iter().take(shown) {
         terminal::note(format_args!("{}: the folder is not read, since it is a link", link.display()));
     }

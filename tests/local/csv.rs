@@ -191,6 +191,7 @@ fn a_folder_as_input_means_its_files() {
     let run = dedup_files(&[], &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stderr.contains("1 files in folders are skipped"), "{}", run.stderr);
+    assert!(run.stderr.contains("in/notes.txt); to read one"), "{}", run.stderr);
     assert_same("a folder", &compared(&run.verdicts()), &compared(&expected));
 
     let run = dedup_files(&["--keep", name(&folder.path().join("keep"))], &[&input]);

@@ -313,12 +313,28 @@ fn a_failed_merge_leaves_no_table() {
     refused(&[&one, &two], 1, "restore the file from a backup");
     std::fs::write(&file, good).expect("written");
 
-    // Files left by a kill are named, and so is an existing table.
-    std::fs::create_dir(format!("{out}.part")).expect("a folder");
-    let left = run(["table", "merge", "--output", &out, &one, &two]);
-    assert!(left.status == 1 && left.stderr.contains("remove it and try again"), "{}", left.stderr);
-    std::fs::remove_dir(format!("{out}.part")).expect("removed");
-    assert_eq!(run(["table", "merge", "--output", &out, &one, &two]).status, 0);
+    // What another process is making, and a folder with other files, are refused.
+    let part = format!("{out}.part");
+    let merge = || run(["table", "merge", "--output", &out, &one, &two]);
+    std::fs::create_dir(&part).expect("a folder");
+    let other = std::fs::File::open(&part).expect("a folder");
+    other.lock().expect("locked");
+    let busy = merge();
+    assert!(busy.status == 1 && busy.stderr.contains("another process is making"), "{}", busy.stderr);
+    drop(other);
+    std::fs::write(format!("{part}/thesis.txt"), "years of work").expect("written");
+    let foreign = merge();
+    assert!(
+        foreign.stderr.contains("thesis.txt") && foreign.stderr.contains("remove it"),
+        "{}",
+        foreign.stderr
+    );
+    std::fs::remove_file(format!("{part}/thesis.txt")).expect("removed");
+    // What a killed process has left is removed.
+    std::fs::write(format!("{part}/centroids.leitong"), "half a table").expect("written");
+    let again = merge();
+    assert_eq!(again.status, 0, "{}", again.stderr);
+    assert!(!Path::new(&part).exists());
     let there = run(["table", "merge", "--output", &out, &one, &two]);
     assert!(there.status == 2 && there.stderr.contains("already exists"), "{}", there.stderr);
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::Args;
 
 use crate::cli::outputs::check_outputs;
@@ -27,6 +27,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { all, output, folder } = arguments;
     let output = output.as_deref().unwrap_or(Path::new("-"));
     check_outputs(&[("--output", output.to_owned())], &[], &[folder])?;
+    // Finds damage before the output is written.
+    super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?;
     let cannot = || format!("cannot write {}", output.display());
     let mut lines = WholeLines::create(output).with_context(cannot)?;
     let mut failed = None;
@@ -35,11 +37,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             failed = lines.push(&line).err();
         }
     };
-    let is_found =
-        if *all { TableDir::export(folder, take) } else { TableDir::export_centroids(folder, take) }?;
-    if let Some(error) = failed {
-        return Err(error).with_context(cannot);
-    }
-    ensure!(is_found, super::there_is_no_table(folder));
-    lines.flush().with_context(cannot)
+    if *all { TableDir::export(folder, take) } else { TableDir::export_centroids(folder, take) }?;
+    failed.map_or_else(|| lines.flush(), Err).with_context(cannot)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 
-use super::unfinished;
+use super::unfinished::NewTable;
 use crate::cli::documents;
 use crate::cli::settings::{self, Wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
@@ -35,8 +35,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let input = Input::open(lines).and_then(Input::into_reader);
     let input = input.with_context(|| format!("cannot read {}", lines.display()))?;
-    let unfinished = unfinished::begin(output, "an import")?;
-    let count = TableDir::import(input, lines, unfinished.path(), &settings)?;
-    unfinished::finish(unfinished, output)?;
+    let table = NewTable::begin(output)?;
+    let count = TableDir::import(input, lines, table.path(), &settings)
+        .with_context(|| format!("cannot import a table (--output {})", output.display()))?;
+    table.finish()?;
     documents::print(&format!("{count} centroids\n"))
 }

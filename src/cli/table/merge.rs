@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
-use super::unfinished;
+use super::unfinished::{self, NewTable};
 use crate::cli::documents;
 use crate::cli::outputs::check_outputs;
 use crate::cli::settings::{self, Wrong, wrong};
@@ -55,12 +55,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let _locks = tables.iter().map(|folder| TableDir::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let mut lines = clusters.as_deref().map(Lines::create).transpose()?;
 
-    let unfinished = unfinished::begin(output, "a merge")?;
-    let (count, joined) = merge(tables, unfinished.path(), &settings, lines.as_mut())?;
+    let table = NewTable::begin(output)?;
+    let (count, joined) = merge(tables, table.path(), &settings, lines.as_mut())?;
     if let Some(lines) = &mut lines {
         lines.finish()?;
     }
-    unfinished::finish(unfinished, output)?;
+    table.finish()?;
     documents::print(&format!(
         "{count} centroids from {} tables; {joined} clusters of later tables joined those of earlier ones\n",
         tables.len()
@@ -86,7 +86,8 @@ fn merge(
             }
         })?;
     }
-    Ok((merge.save(&dir)?, joined))
+    let count = merge.save(&dir).context("cannot save the merged table (--output)")?;
+    Ok((count, joined))
 }
 
 /// Rejects arguments that cannot work, before anything is written.
@@ -137,5 +138,5 @@ impl<'a> Lines<'a> {
 }
 
 fn cannot_write(path: &Path) -> String {
-    format!("cannot write {}", path.display())
+    format!("cannot write --clusters {}", path.display())
 }

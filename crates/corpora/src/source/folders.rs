@@ -9,6 +9,7 @@
 //! A folder may also stand for the [HTML pages](FolderContent::Pages) in it, one page per file. All of this also
 //! applies to objects in stores (`s3://bucket/…`), where folders are the parts of a key before a slash.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,16 @@ use super::open::Input;
 
 /// File extensions that are read in folders, without those for compression.
 const ENDINGS: [&str; 8] = ["jsonl", "ndjson", "json", "warc", "wet", "parquet", "csv", "tsv"];
+
+/// File extensions of formats that hold documents and are not supported. Such files are opened and refused by name, so
+/// a run over their folder does not look complete.
+const UNSUPPORTED: [&str; 5] = ["arc", "arrow", "avro", "feather", "orc"];
+
+/// Extensions of unsupported compression, which follow one of [`ENDINGS`].
+const UNSUPPORTED_COMPRESSION: [&str; 9] = ["xz", "bz2", "lzma", "lz", "br", "z", "7z", "zip", "sz"];
+
+/// Maximum length of the file extensions by which skipped files are grouped, in bytes.
+const EXTENSION_BYTES_MAX: usize = 16;
 
 /// The rules for matching patterns.
 const MATCHING: MatchOptions =
@@ -45,8 +56,9 @@ pub struct FoundFiles {
     /// which often have the same name in different folders. Their path is relative to the folder or pattern
     /// that was named.
     pub below: Vec<PathBuf>,
-    /// Number of files in folders that are not read because they are of another kind.
-    pub passed_over: u64,
+    /// The files in folders that are not read because they are of another kind: for each extension, one of them and
+    /// their number.
+    pub passed_over: BTreeMap<String, (PathBuf, u64)>,
     /// Links to folders that are not followed, since they may form a loop.
     pub links: Vec<PathBuf>,
     /// Objects that would be read, but whose keys cannot be used in requests.
@@ -79,7 +91,7 @@ impl FoundFiles {
                         if is_read {
                             add(&path, read, &mut found)?;
                         } else {
-                            found.passed_over += 1;
+                            found.pass_over(path);
                         }
                     }
                 }
@@ -97,6 +109,12 @@ impl FoundFiles {
             found.below.extend(below.collect::<Vec<_>>());
         }
         Ok(found)
+    }
+
+    fn pass_over(&mut self, path: PathBuf) {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+        let extension = extension.filter(|extension| extension.len() <= EXTENSION_BYTES_MAX);
+        self.passed_over.entry(extension.unwrap_or_default()).or_insert((path, 0)).1 += 1;
     }
 }
 
@@ -152,10 +170,9 @@ fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Res
         let is_document = || key.ends_with('/') || is_called_document(&key.to_ascii_lowercase());
         !is_folder || read == FolderContent::Pages || is_document()
     };
-    let listed = unnameable.len() as u64;
-    let before = found.unnameable.len() as u64;
-    found.unnameable.extend(unnameable.into_iter().filter(is_wanted));
-    found.passed_over += listed - (found.unnameable.len() as u64 - before);
+    let (wanted, other): (Vec<_>, Vec<_>) = unnameable.into_iter().partition(is_wanted);
+    found.unnameable.extend(wanted);
+    other.into_iter().for_each(|key| found.pass_over(key.into()));
     match objects {
         Objects::Object(path) => found.files.push(path),
         Objects::Matching(paths) => found.files.extend(paths),
@@ -169,7 +186,7 @@ fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Res
                 if is_read(&path, &below.to_ascii_lowercase(), read)? {
                     found.files.push(path);
                 } else {
-                    found.passed_over += 1;
+                    found.pass_over(path);
                 }
             }
             if found.files.len() == before && found.unnameable.is_empty() {
@@ -269,7 +286,7 @@ fn walk(root: &Path, folder: &Path, read: FolderContent, found: &mut FoundFiles)
         {
             found.files.push(path);
         } else {
-            found.passed_over += 1;
+            found.pass_over(path);
         }
     }
     Ok(())
@@ -305,9 +322,14 @@ fn is_read(path: &Path, name: &str, read: FolderContent) -> io::Result<bool> {
     }
 }
 
+/// Returns true if the name, which is in lower case, is that of a file of documents, in a supported format or not.
 fn is_called_document(name: &str) -> bool {
-    let name = without_compression(name);
-    name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
+    let has = |name: &str, endings: &[&str]| {
+        name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
+    };
+    let packed = name.rsplit_once('.').filter(|(_, ending)| UNSUPPORTED_COMPRESSION.contains(ending));
+    let name = packed.map_or_else(|| without_compression(name), |(name, _)| name);
+    has(name, &ENDINGS) || has(name, &UNSUPPORTED)
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {
@@ -335,7 +357,17 @@ mod tests {
         }
         let found = FoundFiles::find(&[named.clone(), folder.path().join("in")], FolderContent::Documents)
             .expect("files");
-        assert_eq!((found.files, found.passed_over), (vec![named, a, b, deep], 2));
+        let passed_over: Vec<_> = found.passed_over.into_iter().map(|(_, passed_over)| passed_over).collect();
+        assert_eq!(found.files, [named, a, b, deep]);
+        let path = |name: &str| folder.path().join(name);
+        assert_eq!(passed_over, [(path("in/README.md"), 1), (path("in/sums.sha256"), 1)]);
+        // A format that is refused when its file is named is refused in a folder, too.
+        let refused = ["arcs/a.arc", "arcs/b.ARC.gz", "arcs/c.jsonl.xz", "arcs/d.warc.bz2"].map(file);
+        for other in ["arcs/e.xz", "arcs/f.jsonl.md5"] {
+            file(other);
+        }
+        let found = FoundFiles::find(&[folder.path().join("arcs")], FolderContent::Documents).expect("files");
+        assert_eq!(found.files, refused);
         fs::create_dir(folder.path().join("empty")).expect("a folder");
         let error = FoundFiles::find(&[folder.path().join("empty")], FolderContent::Documents)
             .expect_err("nothing there")
@@ -388,11 +420,8 @@ mod tests {
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
         for input in ["m", "m/*.html"] {
             let found = FoundFiles::find(&[folder.path().join(input)], FolderContent::Pages).expect("files");
-            assert_eq!(
-                (&found.files, found.passed_over),
-                (&vec![page.clone(), inside.clone()], 3),
-                "{input}"
-            );
+            assert_eq!(found.files, [page.clone(), inside.clone()], "{input}");
+            assert_eq!(found.passed_over["html"].1, 3, "{input}");
         }
         // Folders of documents often contain links to the place where files are stored.
         link(&empty_file(folder.path(), "b.jsonl"), "b.jsonl");
@@ -427,7 +456,7 @@ mod tests {
         assert_eq!(of("m/*/*/b.html", FolderContent::Pages), [deep]);
         let found =
             FoundFiles::find(&[folder.path().join("m/*/d.html"), page], FolderContent::Pages).expect("files");
-        assert_eq!((found.files.len(), found.passed_over), (1, 1), "a link that leads out");
+        assert_eq!((found.files.len(), found.passed_over["html"].1), (1, 1), "a link that leads out");
     }
 
     #[test]
@@ -447,7 +476,7 @@ mod tests {
             found.below,
             ["a/view.php?id=3", "index.html", "alone.htm", "m/index.html"].map(PathBuf::from)
         );
-        assert_eq!(found.passed_over, 3);
+        assert_eq!(found.passed_over.keys().collect::<Vec<_>>(), ["json", "png", "xml"]);
         let error = FoundFiles::find(&[folder.path().join("m")], FolderContent::Documents)
             .map(|found| found.files.len());
         assert_eq!(error.expect("data.json"), 1, "HTML pages are skipped among documents");

@@ -1,6 +1,7 @@
 //! Recognises unsupported formats by their first bytes. One message that names the format is more helpful
 //! than a dead letter for each line.
 
+use std::net::IpAddr;
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
@@ -68,6 +69,9 @@ const BINARY_LOOKED_AT: usize = 256;
 /// Number of bytes after a JSON object in which another one must begin.
 const SEPARATOR_BYTES: usize = 16;
 
+/// Number of words of an ARC record's header that are looked at. Version 2 has ten.
+const ARC_WORDS_MAX: usize = 16;
+
 const CPIO: &str = "a cpio archive (unpack it first, and name the folder)";
 const PICKLE: &str = "a Python pickle";
 const TWICE: &str = "compressed twice (decompress it once)";
@@ -113,7 +117,7 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     if is_index(text) || start.starts_with(b" CDX ") {
         return Some("an index of WARC files (give --warc-base DIR to read the records that it names)");
     }
-    if text.starts_with(b"filedesc://") {
+    if is_arc(text) {
         return Some(
             "ARC, the format before WARC (`warcio recompress FILE.arc.gz FILE.warc.gz` converts it)",
         );
@@ -143,6 +147,24 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
         );
     }
     (text.starts_with(b"<?xml") && !begins_page(start)).then_some("XML")
+}
+
+/// Returns true if the first line is the header of an ARC record: an address, the address of its server, a time, a media
+/// type and a length, with more words before the length in version 2. Archives that were cut into parts begin with any
+/// record.
+fn is_arc(text: &[u8]) -> bool {
+    let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
+    let words: Vec<_> = line.trim_ascii_end().split(|byte| *byte == b' ').take(ARC_WORDS_MAX).collect();
+    let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+    let is_server = |word: &[u8]| std::str::from_utf8(word).is_ok_and(|word| word.parse::<IpAddr>().is_ok());
+    let is_header = match words[..] {
+        [address, server, time, _, .., length] => {
+            let is_time = matches!(time.len(), 12..=14) && is_number(time);
+            address.contains(&b':') && is_server(server) && is_time && is_number(length)
+        }
+        _ => false,
+    };
+    is_header || line.starts_with(b"filedesc://")
 }
 
 /// Returns true for a tar archive. The oldest form has no marker and is recognised by the checksum in its first
@@ -268,6 +290,12 @@ mod tests {
         old_tar[148..156].copy_from_slice(format!("{:06o}\0 ", sum + 8 * 32).as_bytes());
         for (start, name) in [
             (&b"filedesc://x.arc 0.0.0.0 20260301000000 text/plain 76\n"[..], "ARC"),
+            (b"\nhttp://a.example/ 1.2.3.4 20260301000000 text/html 654\nHTTP/1.1 200 OK\n", "ARC"),
+            (b"dns:a.example 2001:db8::1 20260301000000 text/dns 66\n20260301\na.example.", "ARC"),
+            (
+                b"http://a.example/ 1.2.3.4 20260301000000 text/html 200 - - 1500 x.arc.gz 654\r\nHTTP/1.1 200 OK",
+                "ARC",
+            ),
             (b"[{\"url\": 1}]", "JSON array"),
             (b" [\n  {\n", "JSON array"),
             (b"{\r\n  \"url\": 1\r\n}\r\n", "several lines"),
