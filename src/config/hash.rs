@@ -9,15 +9,15 @@
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Config, CorpusBy};
+use super::{Config, CorpusBy, PageConfig};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::secret::Secret;
 use leitong_text::segment::{self, Lexicons};
 use leitong_text::{decode, extract};
 
-/// Returns a hash of everything before the log that can change a fingerprint or digest: settings, contents of
-/// dictionaries and stop words, versions of the algorithms, and the secret, which the hash does not reveal.
-/// Threads, paths and limits are not part of it.
+/// Returns a hash of everything before the log that can change a fingerprint or digest, or decides whether a page has
+/// one: settings, contents of dictionaries and stop words, versions of the algorithms, and the secret, which the
+/// hash does not reveal. Threads, paths and limits are not part of it.
 #[must_use]
 pub(crate) fn fingerprint_hash(
     config: &Config,
@@ -44,9 +44,14 @@ pub(crate) fn fingerprint_hash(
         "detector": detector.name(),
         "settings": detector.fingerprint_settings(),
     });
-    // Left out if there is no secret, so tables that are older than secrets stay valid.
-    if let (Some(secret), Some(settings)) = (secret, settings.as_object_mut()) {
-        settings.insert("secret".into(), secret.id().into());
+    if let Some(settings) = settings.as_object_mut() {
+        // Each of these is left out at its default, so tables that are older than it stay valid.
+        if config.page.text_chars_min != PageConfig::default().text_chars_min {
+            settings.insert("text_chars_min".into(), config.page.text_chars_min.into());
+        }
+        if let Some(secret) = secret {
+            settings.insert("secret".into(), secret.id().into());
+        }
     }
     hash(&settings)
 }

@@ -509,6 +509,23 @@ mod tests {
     static STAGE: LazyLock<FingerprintStage> =
         LazyLock::new(|| FingerprintStage::new(Config::default()).expect("defaults"));
 
+    /// Two workers of one group that differ in it would decide the same page differently, and nothing would say so.
+    #[test]
+    fn the_minimum_length_of_a_text_is_in_the_fingerprint_hash() {
+        use leitong_text::page::PageConfig;
+        let hash = |page| {
+            let stage = FingerprintStage::new(Config { page, ..Config::default() });
+            stage.expect("valid settings").fingerprint_hash()
+        };
+        let with = |text_chars_min| hash(PageConfig { text_chars_min, ..PageConfig::default() });
+        let default = PageConfig::default().text_chars_min;
+        assert_ne!(with(default), with(30));
+        assert_ne!(with(30), with(31));
+        // A limit may be raised without losing what a table knows.
+        let raised = PageConfig { bytes_max: 1 << 26, ..PageConfig::default() };
+        assert_eq!(hash(raised), with(default));
+    }
+
     fn place() -> Place {
         Place::Message { topic: "pages".into(), partition: 3, offset: 77, epoch: 0 }
     }
