@@ -206,7 +206,7 @@ impl<'a> Keeping<'a> {
         let verifier = Verifier::new(lost_max, texts, table.transpose()?);
         verifier
             .verify(spooled, choice, || self.new_spool())
-            .context("cannot verify the documents that would be dropped")
+            .context("cannot verify the documents that would be dropped (--verify)")
     }
 
     /// Finds the passages that many kept documents have, which are listed, cut out of texts, or both.

@@ -1,8 +1,8 @@
 //! Stores the texts of kept documents in the folder of a centroid table, for comparisons in later runs.
 //!
 //! The file `texts.leitong` has the compressed text of each kept document, with its cluster and its run, in the order
-//! in which they were kept. Invariants: texts of a run that was not completed are removed, since the run is repeated; a
-//! file that is damaged before the end of a completed run is refused and left as it is. Memory: 32 bytes and a slot of
+//! in which they were kept. Invariants: texts of a run that was not completed are removed, since the run is repeated,
+//! by that run if it fails, or else by the next; a file that is damaged before the end of a completed run is refused and left as it is. Memory: 32 bytes and a slot of
 //! a map per text.
 
 use std::collections::hash_map::Entry;
@@ -88,6 +88,8 @@ pub(crate) struct TableTexts {
     /// The log offset at which this run began.
     run: u64,
     kept: KeptTexts,
+    /// Length of the file without the texts of this run, until the run is completed.
+    before_run: Option<u64>,
 }
 
 /// The clusters whose texts are needed.
@@ -111,12 +113,13 @@ impl TableTexts {
     pub(crate) fn open(folder: &Path, founded: Founded) -> io::Result<Self> {
         let path = folder.join("texts.leitong");
         let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
-        let mut file =
-            Self { texts: TextFile::new(opened), path, run: founded.before, kept: KeptTexts::default() };
+        let (texts, kept) = (TextFile::new(opened), KeptTexts::default());
+        let mut file = Self { texts, path, run: founded.before, kept, before_run: None };
         let dead = file.read_index(founded)?;
         if dead * 2 > file.texts.bytes {
             file.remove_expired()?;
         }
+        file.before_run = Some(file.texts.bytes);
         Ok(file)
     }
 
@@ -210,10 +213,10 @@ impl TableTexts {
     /// Appends a compressed text of the cluster with this founder.
     ///
     /// # Errors
-    /// The text cannot be written.
+    /// The text cannot be written. The error names the file.
     pub(crate) fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
         let at = self.texts.bytes + RECORD_HEAD_BYTES as u64;
-        self.texts.push(&record(founder, self.run, compressed)?)?;
+        self.push(&record(founder, self.run, compressed)?)?;
         let place = TextPlace { at, bytes: length(compressed)? };
         let hash = hash_of(compressed).unwrap_or_default();
         self.kept.add(founder, KeptText { hash, place });
@@ -222,7 +225,15 @@ impl TableTexts {
 
     /// Appends the end of the run.
     fn end_run(&mut self) -> io::Result<()> {
-        self.texts.push(&record(END_OF_RUN, self.run, &[0; TEXT_HASH_BYTES])?).map(drop)
+        self.push(&record(END_OF_RUN, self.run, &[0; TEXT_HASH_BYTES])?)
+    }
+
+    fn push(&mut self, record: &[u8]) -> io::Result<()> {
+        self.texts.push(record).map(drop).map_err(|error| self.named(&error))
+    }
+
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
     }
 
     /// Returns the texts by cluster.
@@ -245,7 +256,19 @@ impl TableTexts {
     /// The texts cannot be written.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.end_run()?;
-        self.texts.file.sync_data()
+        self.texts.file.sync_data().map_err(|error| self.named(&error))?;
+        self.before_run = None;
+        Ok(())
+    }
+}
+
+impl Drop for TableTexts {
+    /// Frees the room that the texts of a failed run occupy.
+    fn drop(&mut self) {
+        if let Some(length) = self.before_run {
+            // If this fails, the next run cuts the file.
+            let _ = self.texts.file.set_len(length);
+        }
     }
 }
 
@@ -354,6 +377,23 @@ mod tests {
             assert!(places().is_err(), "{length} bytes");
             assert_eq!(std::fs::read(&path).expect("a file"), whole[..length], "{length} bytes");
         }
+    }
+
+    /// On a full disk, they would take the room that a repetition needs.
+    #[test]
+    fn texts_of_a_failed_run_are_removed_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = |before| TableTexts::open(folder.path(), Founded { oldest: 0, before }).expect("a file");
+        let length = || std::fs::metadata(folder.path().join("texts.leitong")).expect("a file").len();
+        let mut texts = open(0);
+        texts.add(0, &compressed("kept")).expect("written");
+        texts.finish().expect("on disk");
+        let completed = length();
+        let mut failed = open(9);
+        failed.add(1, &compressed("kept by a run that fails")).expect("written");
+        assert!(length() > completed);
+        drop(failed);
+        assert_eq!(length(), completed);
     }
 
     #[test]
