@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::{Page, PageReader};
@@ -25,12 +26,15 @@ const ENTRY_BYTES: u64 = 8;
 pub(super) struct Column {
     /// Size of a value in bytes. `None` if it varies.
     width: Option<u64>,
+    /// Number of values that the library allocates if a list of a fixed length is missing. 1 if there is no such list.
+    list_values: u64,
     max_definition: u32,
     max_repetition: u32,
 }
 
 impl Column {
-    pub(super) fn new(column: &ColumnDescriptor) -> Self {
+    /// Creates the properties of a column in a field of the type `field`.
+    pub(super) fn new(column: &ColumnDescriptor, field: &DataType) -> Self {
         let level = |level: i16| u32::try_from(level).unwrap_or(0);
         let width = match column.physical_type() {
             Type::BOOLEAN => Some(1),
@@ -42,8 +46,20 @@ impl Column {
         };
         Self {
             width,
+            list_values: list_values(field),
             max_definition: level(column.max_def_level()),
             max_repetition: level(column.max_rep_level()),
+        }
+    }
+
+    /// Returns the bytes that the library allocates for an entry without a value, at this definition level. A missing
+    /// value of a fixed size takes the same memory as any other value, and a missing list of a fixed length that of all
+    /// its values.
+    fn missing_bytes(self, definition: u32) -> u64 {
+        match (self.width, self.list_values) {
+            (None, 1) => 0,
+            (width, _) if definition + 1 == self.max_definition => width.unwrap_or(0),
+            (width, values) => width.unwrap_or(LENGTH_BYTES).saturating_mul(values),
         }
     }
 
@@ -64,6 +80,25 @@ impl Column {
     /// Returns the bytes for the levels of a value, and for its offset in each list around it.
     fn entry_bytes(self) -> u64 {
         ENTRY_BYTES * u64::from(self.max_repetition.max(1))
+    }
+}
+
+/// Returns the largest number of values that a list of a fixed length, with the lists of fixed lengths in it, has below a
+/// field of this type. 1 if there is no such list.
+fn list_values(field: &DataType) -> u64 {
+    match field {
+        DataType::FixedSizeList(values, length) => {
+            list_values(values.data_type()).saturating_mul(u64::try_from(*length).unwrap_or(0).max(1))
+        }
+        DataType::List(values)
+        | DataType::LargeList(values)
+        | DataType::ListView(values)
+        | DataType::LargeListView(values)
+        | DataType::Map(values, _) => list_values(values.data_type()),
+        DataType::Struct(fields) => {
+            fields.iter().map(|field| list_values(field.data_type())).max().unwrap_or(1)
+        }
+        _ => 1,
     }
 }
 
@@ -198,8 +233,7 @@ struct PageCosts {
     values: Lengths,
     /// Number of entries left.
     left: u64,
-    /// Bytes of each entry, in addition to its value.
-    entry_bytes: u64,
+    column: Column,
 }
 
 impl PageCosts {
@@ -242,13 +276,13 @@ impl PageCosts {
                 .map(|levels| (levels, u64::from(column.max_definition))),
             values: Lengths::new(column, page.encoding(), values, dictionary).unwrap_or(none),
             left: u64::from(page.num_values()),
-            entry_bytes: column.entry_bytes(),
+            column,
         })
     }
 
     /// Returns the next entries. `None` at the end, or if the page is damaged.
     fn next(&mut self) -> Option<EntryRun> {
-        let mut run = EntryRun { count: self.left, begins_row: true, cost: self.entry_bytes };
+        let mut run = EntryRun { count: self.left, begins_row: true, cost: self.column.entry_bytes() };
         if let Some(levels) = &mut self.repetition {
             let (count, level) = levels.peek()?;
             (run.count, run.begins_row) = (run.count.min(count), level == 0);
@@ -258,6 +292,10 @@ impl PageCosts {
             let (count, level) = levels.peek()?;
             run.count = run.count.min(count);
             has_value = level == *max;
+            if !has_value {
+                let level = u32::try_from(level).unwrap_or(0);
+                run.cost = run.cost.saturating_add(self.column.missing_bytes(level));
+            }
         }
         if has_value {
             let (count, length) = self.values.peek()?;

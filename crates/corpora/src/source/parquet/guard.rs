@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
@@ -26,6 +27,7 @@ pub(super) const PAGE_BYTES_MAX: u64 = 512 << 20;
 pub(super) struct Guard {
     pub(super) file: Stored,
     pub(super) metadata: Arc<ParquetMetaData>,
+    pub(super) schema: SchemaRef,
     pub(super) row_group: usize,
     pub(super) budget: Arc<Budget>,
 }
@@ -91,12 +93,14 @@ impl Guard {
     /// Returns a reader of the pages of a column.
     pub(super) fn pages(&self, column: usize) -> Result<Pages> {
         let chunk = self.group().column(column);
+        let root = self.metadata.file_metadata().schema_descr().get_column_root_idx(column);
+        let field = self.schema.fields().get(root).map_or(&DataType::Null, |field| field.data_type());
         let file = Arc::new(self.file.try_clone()?);
         let rows = usize::try_from(self.group().num_rows()).unwrap_or(0);
         Ok(Pages {
             pages: SerializedPageReader::new(file, chunk, rows, None)?,
             heads: Heads::new(self.file.try_clone()?, bytes_of(chunk)),
-            column: Column::new(chunk.column_descr()),
+            column: Column::new(chunk.column_descr(), field),
             dictionary: Arc::default(),
             budget: Arc::clone(&self.budget),
         })

@@ -261,6 +261,7 @@ impl Rows {
         Ok(Guard {
             file: self.file.file.try_clone()?,
             metadata: Arc::clone(self.file.index.metadata()),
+            schema: Arc::clone(self.file.schema()),
             row_group: self.row_group,
             budget: Arc::new(budget),
         })

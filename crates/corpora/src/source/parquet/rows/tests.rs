@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder, StringDictionaryBuilder};
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, new_null_array};
+use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -78,6 +79,23 @@ fn rows_that_share_a_large_value_are_read_in_small_batches() {
 
 /// A single row with many references to a large value must not be decoded as a whole: a file of 3 KB would take several
 /// GB.
+/// The library allocates memory for them, although the file stores a bit for each.
+#[test]
+fn missing_values_of_a_fixed_size_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let length = 30 * MIB as i32;
+    let bytes = DataType::FixedSizeBinary(length);
+    let list = DataType::FixedSizeList(Arc::new(Field::new("item", DataType::Int32, true)), length / 4);
+    for of_fixed_size in [bytes, list] {
+        let missing = new_null_array(&of_fixed_size, 5);
+        let batch = batch([("text", strings(&["a", "b", "c", "d", "e"])), ("fixed", missing)]);
+        let path = write(folder.path(), &[batch], properties().build());
+        let (sound, large, most) = read(&path);
+        assert_eq!((sound.len(), large.len()), (5, 0), "{of_fixed_size}");
+        assert!(most <= 2, "{of_fixed_size}: {most} rows of 30 MiB in a batch of 64 MiB");
+    }
+}
+
 #[test]
 fn a_row_with_many_references_to_a_large_value_costs_only_itself() {
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
