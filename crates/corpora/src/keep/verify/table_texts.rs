@@ -1,9 +1,9 @@
 //! Stores the texts of kept documents in the folder of a centroid table, for comparisons in later runs.
 //!
 //! The file `texts.leitong` has the compressed text of each kept document, with its cluster and its run, in the order
-//! in which they were kept. Invariants: texts of a run that was not completed are removed, since the run is repeated,
-//! by that run if it fails, or else by the next; a file that is damaged before the end of a completed run is refused and left as it is. Memory: 32 bytes and a slot of
-//! a map per text.
+//! in which they were kept. Invariants: texts of a run that was not completed are removed by that run if it fails, or
+//! else by the next one, since the run is repeated; a file that is damaged before the end of a completed run is refused
+//! and left as it is. Memory: 32 bytes and a slot of a map per text.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};

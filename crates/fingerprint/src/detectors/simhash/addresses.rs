@@ -106,9 +106,9 @@ pub(super) fn are_numbered(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bo
     [a, b].map(article_and_subject) == [NO_SUBJECT; 2]
 }
 
-/// Returns the hashes of the subjects, or of two members of one family, with the largest number of bits that both addresses have; `None` if one has no
-/// subject. A page is compared with all near pages of its site, so with few bits, some of them would seem to have the
-/// same subject.
+/// Returns the hashes of the subjects, or of two members of one family, with the largest number of bits that both
+/// addresses have; `None` if one has no subject. A page is compared with all near pages of its site, so with few bits,
+/// some of them would seem to have the same subject.
 #[inline]
 fn subjects(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> Option<[u32; 2]> {
     let [a, b] = [a, b].map(article_and_subject);

@@ -77,8 +77,6 @@ fn rows_that_share_a_large_value_are_read_in_small_batches() {
     assert_eq!(read(&path), ((0..100).collect(), vec![], 1));
 }
 
-/// A single row with many references to a large value must not be decoded as a whole: a file of 3 KB would take several
-/// GB.
 /// The library allocates memory for them, although the file stores a bit for each.
 #[test]
 fn missing_values_of_a_fixed_size_count() {
@@ -96,6 +94,8 @@ fn missing_values_of_a_fixed_size_count() {
     }
 }
 
+/// A single row with many references to a large value must not be decoded as a whole: a file of 3 KB would take several
+/// GB.
 #[test]
 fn a_row_with_many_references_to_a_large_value_costs_only_itself() {
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
