@@ -262,18 +262,18 @@ impl Beginnings {
 /// These parts need no search. Cost: linear.
 fn aligned(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
     let (words, others) = (text.words(), other.words());
-    let are_same = |(word, theirs): (&Word, &Word)| word.hash == theirs.hash;
+    let are_same = |(word, theirs): &(&Word, &Word)| text.is_same(word, other, theirs);
     let (mut at, mut there) = (0, 0);
     let mut aligned = Vec::new();
     loop {
-        let length = text.same_words(at, other, there);
+        let length = words[at..].iter().zip(&others[there..]).take_while(are_same).count();
         aligned.push(at..at + length);
         at += length;
         there += length;
         let begins_here = |(ours, theirs): &(usize, usize)| {
             let ours = words.get(at + ours..at + ours + ALIGNED_WORDS);
             let theirs = others.get(there + theirs..there + theirs + ALIGNED_WORDS);
-            ours.zip(theirs).is_some_and(|(ours, theirs)| ours.iter().zip(theirs).all(are_same))
+            ours.zip(theirs).is_some_and(|(ours, theirs)| ours.iter().zip(theirs).all(|pair| are_same(&pair)))
         };
         let mut skips = (1..=SKIPPED_MAX).flat_map(|both| (0..=both).map(move |ours| (ours, both - ours)));
         let Some((ours, theirs)) = skips.find(begins_here) else { break };
@@ -281,10 +281,8 @@ fn aligned(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
         there += theirs;
     }
     let left = (words.len() - at).min(others.len() - there);
-    let behind =
-        words.iter().rev().zip(others.iter().rev()).take(left).take_while(|pair| are_same(*pair)).count();
-    let start = words.len() - behind;
-    aligned.push(start..start + text.same_words(start, other, others.len() - behind));
+    let behind = words.iter().rev().zip(others.iter().rev()).take(left).take_while(are_same).count();
+    aligned.push(words.len() - behind..words.len());
     aligned
 }
 

@@ -18,6 +18,8 @@ pub(super) const RUN_LETTERS: u32 = 15;
 const IDEOGRAPH_LETTERS: u32 = 3;
 /// Characters that end a sentence.
 const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '。', '！', '？', '｡', '।', '…'];
+/// Length up to which words of equal length have different hashes: XXH3-64 mixes up to eight bytes reversibly.
+const UNIQUE_BYTES: u32 = 8;
 /// Odd multiplier for hashes: the golden ratio in 64 bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -89,10 +91,11 @@ impl SplitText {
     /// Returns true if a word of this text is spelled like a word of `other`.
     #[must_use]
     pub(super) fn is_same(&self, word: &Word, other: &Self, theirs: &Word) -> bool {
-        let [ours, others] = [self, other].map(|text| text.text().as_bytes());
-        let [ours, others] = [(ours, word), (others, theirs)]
-            .map(|(text, word)| &text[word.start as usize..word.end as usize]);
-        word.hash == theirs.hash && ours == others
+        let length = word.end - word.start;
+        if word.hash != theirs.hash || length != theirs.end - theirs.start {
+            return false;
+        }
+        length <= UNIQUE_BYTES || self.spelled(word) == other.spelled(theirs)
     }
 
     /// Returns true if a sentence ends before the word `at`, or no word is there.
@@ -115,24 +118,6 @@ impl SplitText {
             start.is_some_and(|start| self.text()[end..start].chars().all(|c| c == ' '))
         };
         place.end > 0 && joins(place.end) && (place.start == 0 || joins(place.start))
-    }
-
-    /// Returns the number of words from `at` on that are spelled like the words of `other` from `there` on.
-    #[must_use]
-    pub(super) fn same_words(&self, at: usize, other: &Self, there: usize) -> usize {
-        let (ours, theirs) = (&self.words[at..], &other.words[there..]);
-        let same = ours.iter().zip(theirs).take_while(|(word, theirs)| word.hash == theirs.hash).count();
-        // To compare the letters of all words at once is faster than to compare them word by word.
-        if self.between(&ours[..same]) == other.between(&theirs[..same]) {
-            return same;
-        }
-        ours.iter().zip(theirs).take_while(|(word, theirs)| self.is_same(word, other, theirs)).count()
-    }
-
-    /// Returns the text from the first of some successive words to the last.
-    fn between(&self, words: &[Word]) -> &[u8] {
-        let (Some(first), Some(last)) = (words.first(), words.last()) else { return &[] };
-        &self.text().as_bytes()[first.start as usize..last.end as usize]
     }
 
     /// Returns the run that begins with the word `start`, as a range of words. The last words begin no run.
