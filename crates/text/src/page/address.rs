@@ -91,7 +91,7 @@ pub struct Address {
     pub family: String,
     /// The last word of a name of a family: `doc`. Empty if there is no family.
     pub member: String,
-    /// Whether the page is only numbered: `/joke/123`, `/show?id=123`. Pages that people wrote often are, one after the
+    /// True if the page is only numbered: `/joke/123`, `/show?id=123`. Pages that people wrote often are, one after the
     /// other. Numbers that begin with 0 or have more digits may be dates or codes.
     pub is_numbered: bool,
     /// The part of the url that is shared by all pages of an article that is split over several pages. Empty
