@@ -357,7 +357,7 @@ mod tests {
         }
         let found = FoundFiles::find(&[named.clone(), folder.path().join("in")], FolderContent::Documents)
             .expect("files");
-        let passed_over: Vec<_> = found.passed_over.into_iter().map(|(_, passed_over)| passed_over).collect();
+        let passed_over: Vec<_> = found.passed_over.into_values().collect();
         assert_eq!(found.files, [named, a, b, deep]);
         let path = |name: &str| folder.path().join(name);
         assert_eq!(passed_over, [(path("in/README.md"), 1), (path("in/sums.sha256"), 1)]);

@@ -315,7 +315,7 @@ mod tests {
             "HTTP/1.1 - 404",
             "HTTP/1.1 \"404\" Not Found",
             "HTTP/1.1 HTTP/1.1 404",
-            "HTTP/1.1\0404 Not Found",
+            "HTTP/1.1\x00404 Not Found",
             "UNKNOWN 404",
             "SHOUTCAST/1.0 404 OK",
             "\"HTTP/1.1 404 Not Found\"",
