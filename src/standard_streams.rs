@@ -18,7 +18,7 @@ use rustix::fs::{OFlags, fcntl_getfl};
 static BEFORE_THE_RUNTIME: extern "C" fn() = note_closed_streams;
 
 extern "C" fn note_closed_streams() {
-    terminal::Streams::are_closed(
+    terminal::Streams::note_closed(
         !is_open(io::stdin(), OFlags::WRONLY),
         !is_open(io::stdout(), OFlags::RDONLY),
     );

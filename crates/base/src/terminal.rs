@@ -55,7 +55,7 @@ pub struct Streams;
 
 impl Streams {
     /// Records which streams were closed when the program started, or open in the other direction only.
-    pub fn are_closed(input: bool, output: bool) {
+    pub fn note_closed(input: bool, output: bool) {
         INPUT_IS_CLOSED.store(input, Ordering::Relaxed);
         OUTPUT_IS_CLOSED.store(output, Ordering::Relaxed);
     }

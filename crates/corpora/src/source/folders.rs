@@ -327,8 +327,8 @@ fn is_called_document(name: &str) -> bool {
     let has = |name: &str, endings: &[&str]| {
         name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
     };
-    let packed = name.rsplit_once('.').filter(|(_, ending)| UNSUPPORTED_COMPRESSION.contains(ending));
-    let name = packed.map_or_else(|| without_compression(name), |(name, _)| name);
+    let compressed = name.rsplit_once('.').filter(|(_, ending)| UNSUPPORTED_COMPRESSION.contains(ending));
+    let name = compressed.map_or_else(|| without_compression(name), |(name, _)| name);
     has(name, &ENDINGS) || has(name, &UNSUPPORTED)
 }
 

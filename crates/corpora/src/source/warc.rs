@@ -64,8 +64,8 @@ struct Head {
     date: Option<Timestamp>,
     content_type: Option<String>,
     content_length: Option<u64>,
-    /// All values of `Content-Length`.
-    lengths: Vec<u64>,
+    /// The values of earlier lines, if `Content-Length` is repeated.
+    earlier_lengths: Vec<u64>,
     /// True if the record says that its content is only a part.
     is_cut_short: bool,
 }
@@ -160,8 +160,8 @@ impl<R: Read> WarcReader<R> {
                 return Ok(Some(Some(Payload::Broken(FramingError::BrokenWarc(fault)))));
             }
         };
-        if head.lengths.len() > 1 {
-            head.content_length = self.right_length(&head.lengths).or(head.content_length);
+        if !head.earlier_lengths.is_empty() {
+            head.content_length = self.right_length(&head).or(head.content_length);
         }
         let length = head.content_length.unwrap_or(0);
         let wanted = usize::try_from(length).unwrap_or(usize::MAX).min(self.content_bytes_max);
@@ -247,9 +247,10 @@ impl<R: Read> WarcReader<R> {
 
     /// Returns the first of several lengths of a record after which another record follows. Only lengths of pages are
     /// tried.
-    fn right_length(&mut self, lengths: &[u64]) -> Option<u64> {
+    fn right_length(&mut self, head: &Head) -> Option<u64> {
         let fitting = |length: &u64| usize::try_from(*length).ok().filter(|l| *l <= self.content_bytes_max);
-        let fitting: Vec<usize> = lengths.iter().filter_map(fitting).collect();
+        let lengths = head.earlier_lengths.iter().chain(&head.content_length);
+        let fitting: Vec<usize> = lengths.filter_map(fitting).collect();
         fitting.into_iter().find(|length| self.is_followed_by_record(*length)).map(|length| length as u64)
     }
 
@@ -400,10 +401,7 @@ impl Head {
                 "content-type" => head.content_type = Some(value.to_owned()),
                 "warc-truncated" | "warc-segment-number" => head.is_cut_short |= !value.is_empty(),
                 "content-length" => match value.parse() {
-                    Ok(length) => {
-                        head.content_length = Some(length);
-                        head.lengths.push(length);
-                    }
+                    Ok(length) => head.earlier_lengths.extend(head.content_length.replace(length)),
                     Err(_) => return Err(format!("Content-Length: {value:?} is not a number of bytes")),
                 },
                 _ => {}

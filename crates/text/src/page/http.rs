@@ -132,7 +132,7 @@ pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &s
 fn recognised_coding(body: &[u8]) -> Option<&'static str> {
     match body.starts_with(b"\x1f\x8b\x08") {
         true => Some("gzip"),
-        false => after_skippable_frames(body).starts_with(b"\x28\xb5\x2f\xfd").then_some("zstd"),
+        false => begins_zstd(body).then_some("zstd"),
     }
 }
 
@@ -196,7 +196,7 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
             }
             decompressed => decompressed,
         },
-        "zstd" if after_skippable_frames(body).starts_with(b"\x28\xb5\x2f\xfd") => {
+        "zstd" if begins_zstd(body) => {
             let decoder =
                 zstd::stream::read::Decoder::new(after_skippable_frames(body)).and_then(|mut decoder| {
                     decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
@@ -207,6 +207,11 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
         }
         _ => Decompressed::NotInThisCoding,
     }
+}
+
+/// Returns true for the first bytes of zstd, after any skippable frames.
+fn begins_zstd(body: &[u8]) -> bool {
+    after_skippable_frames(body).starts_with(b"\x28\xb5\x2f\xfd")
 }
 
 /// Returns true for the first bytes of the zlib format (RFC 1950) with a window of 32 KiB.

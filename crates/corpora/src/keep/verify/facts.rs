@@ -134,8 +134,8 @@ fn is_of_site(word: &str, site: &str) -> bool {
     word.len() >= NAME_CHARS_MIN && site.contains(word)
 }
 
-/// Returns true if a word replaces another one in several places, and neither text has the other one's word at all:
-/// two pages of a template, each about a thing of its own. An editor replaces words here and there.
+/// Returns true if a word replaces another one in several places, and neither word is anywhere in the other text: two
+/// pages of a template, each about its own subject. An editor replaces words here and there.
 fn subject_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     if !(2..=TEMPLATE_PLACES).contains(&(loss.runs as usize)) {
         return false;

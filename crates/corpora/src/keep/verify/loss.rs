@@ -161,8 +161,8 @@ fn run_before(text: &SplitText, at: usize) -> u64 {
 fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
     let mut common: Vec<_> =
         aligned(text, other).into_iter().filter_map(|stretch| runs_within(text, &stretch)).collect();
-    let found = found(text, runs_outside(text, &common), other);
-    common.extend(found);
+    let elsewhere = runs_also_in(other, text, runs_outside(text, &common));
+    common.extend(elsewhere);
     common.sort_unstable_by_key(|run| run.start);
     let mut gaps = Vec::new();
     let mut common_until = 0;
@@ -197,7 +197,7 @@ fn runs_outside(text: &SplitText, stretches: &[Range<usize>]) -> Vec<Range<usize
 }
 
 /// Returns those of `runs`, which are runs of `text`, that `other` has as well. Cost: linear.
-fn found(text: &SplitText, mut runs: Vec<Range<usize>>, other: &SplitText) -> Vec<Range<usize>> {
+fn runs_also_in(other: &SplitText, text: &SplitText, mut runs: Vec<Range<usize>>) -> Vec<Range<usize>> {
     if runs.is_empty() {
         return runs;
     }

@@ -1,8 +1,8 @@
 //! Compares the addresses of two pages: whether they are the same page, may be of one series, are about
 //! different things, or are parts of one paged article. An address takes eight bytes per page: 16 bits each of the
 //! hashes of site and name, then 32 bits, of which the first is 1 for a part of a paged article. Parts have 23 bits of
-//! the article and 8 of the subject. Other pages have 30 bits of the subject; if there is none, the second bit is 1, and
-//! there are 15 bits each of the family and its member, all 0 for a numbered page in letters.
+//! the article and 8 of the subject. Other pages have 30 bits of the subject. For pages without a subject the second bit
+//! is 1, followed by 15 bits each of the family and its member, all 0 for a numbered page in letters.
 
 use crate::idf;
 use crate::secret::TextHash;
@@ -14,7 +14,8 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(crate) const ADDRESS_BYTES: usize = 8;
 /// Bit of the last four bytes that marks a part of a paged article.
 const PART: u32 = 1 << 31;
-/// Bit of the last four bytes that marks a page without a subject: a member of a family or, alone, a numbered page.
+/// Bit of the last four bytes that marks a page without a subject: a member of a family or, if all bits after it are 0,
+/// a numbered page.
 const NO_SUBJECT: u32 = 1 << 30;
 /// Number of bits of the hash of a page's subject.
 const SUBJECT_BITS: u32 = 30;
