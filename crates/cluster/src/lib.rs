@@ -44,6 +44,8 @@ mod articles;
 mod canonical;
 pub mod changelog;
 mod clusterer;
+#[cfg(test)]
+mod crowd_tests;
 mod expiry;
 mod fault;
 #[cfg(test)]
@@ -91,8 +93,8 @@ pub use table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratc
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// The page founds this cluster. The second field is the cluster that the page is related to, if any: that
-    /// of another page of the same article, or else that of the nearest centroid that shares passages with the
-    /// page but is not near.
+    /// of another page of the same article, or else that of a centroid that shares passages with the page but is not
+    /// near: the oldest of those with the lowest [rank](leitong_fingerprint::Detector::related_rank).
     Founded(ClusterId, Option<CanonicalPage>),
     /// The page joins this cluster.
     Joined(CanonicalPage),

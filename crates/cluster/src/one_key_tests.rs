@@ -91,7 +91,11 @@ fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> 
         let unexpired = &centroids[centroids.len().saturating_sub(centroids_max)..];
         let found = unexpired.iter().filter_map(|(offset, centroid)| {
             let Comparison { distance, near } = detector.compare(page, centroid);
-            let rank = detector.rank(page, detector.compared(centroid), distance);
+            let compared = detector.compared(centroid);
+            let rank = match near {
+                true => detector.rank(page, compared, distance),
+                false => detector.related_rank(page, compared),
+            };
             (near || detector.related(page, centroid)).then_some((!near, rank, *offset, distance))
         });
         let nearest = found.min().map(|(related, _, offset, distance)| (related, offset, distance));
@@ -121,13 +125,13 @@ proptest! {
         prop_assert_eq!(decided(&mut clusterer(Arc::new(Star), centroids_max, shards), &pages, batch), naive);
     }
 
-    /// Pages that share one band or one passage, many of them near or related to another one. Their list is
-    /// indexed by a second key, and centroids expire.
+    /// Pages that share one band or one passage, many of them near or related to another one, with facts and numbers or
+    /// without. They are a crowd, and centroids expire.
     #[test]
     fn pages_with_one_key_in_common_are_decided_as_a_scan_decides(
         pages in prop::collection::vec((0..400_u64, 0..34_u32, 0..60_usize, any::<u64>()), 200..700),
         centroids_max in prop::sample::select(vec![100_u64, 300, 1_000]), batch in 1..300_usize,
-        one_hash: bool, passage: bool,
+        one_hash: bool, passage: bool, with_facts: bool,
     ) {
         let pages: Vec<Vec<u8>> = pages.into_iter().map(|(family, flips, changed, seed)| {
             let mut mix = Random::from_seed(family);
@@ -144,7 +148,18 @@ proptest! {
             *common = 42;
             let [site, name] = [(); 2].map(|()| 1 + mix.next_bits() as u8 % 3);
             let address = [0, site, 0, name, 0, 0, 0, 0];
-            simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), address, (bands, passages)).into()
+            let (mut size, mut numbers, mut facts) = (3_000, [0; 18], [0; 10]);
+            if with_facts {
+                size = [300, 990, 3_000][mix.next_bits() as usize % 3];
+                let count = mix.next_bits() as usize % 7;
+                for (context, slot) in (1..).zip(&mut numbers.as_chunks_mut::<3>().0[..count]) {
+                    *slot = [0, context, mix.next_bits() as u8 % 2];
+                }
+                let replaced = mix.next_bits() % 3;
+                facts[..8].copy_from_slice(&(family << 32 | 1 << replaced).to_be_bytes());
+                facts[9] = 4 + (mix.next_bits() as u8) % 2;
+            }
+            simhash::encode(hash, size, &values, (&numbers, &facts), address, (bands, passages)).into()
         }).collect();
         let detector = Arc::new(SimHash::new(&SimHashConfig::default()));
         let naive = scanned(&*detector, &pages, centroids_max as usize);

@@ -57,10 +57,24 @@ pub(crate) fn facts(terms: &Terms, hash: &TextHash) -> Facts {
 
 /// Estimates how many facts of one text are replaced in the other, in hundredths.
 pub(crate) fn replaced(a: &Facts, b: &Facts) -> u32 {
-    let bits = |facts: &Facts| u64::from_be_bytes(*facts.first_chunk().expect("10 bytes"));
     let differing = (bits(a) ^ bits(b)).count_ones() as usize;
     let differing = DIFFERING.get(differing).copied().unwrap_or(MANY_DIFFERING);
     differing.saturating_sub(100 * count(a).abs_diff(count(b))) / 2
+}
+
+/// Returns the largest number of differing bits with which fewer than `allowed` (in hundredths) facts seem to be
+/// [`replaced`], if one text has `more` facts more than the other.
+pub(crate) fn bits_that_may_differ(allowed: u32, more: u32) -> u32 {
+    let fits = |differing: u32| differing.saturating_sub(100 * more) / 2 < allowed;
+    match fits(MANY_DIFFERING) {
+        true => u64::BITS,
+        false => (DIFFERING.partition_point(|differing| fits(*differing)) as u32).saturating_sub(1),
+    }
+}
+
+/// Returns the odd sketch of a text's facts.
+pub(crate) fn bits(facts: &Facts) -> u64 {
+    u64::from_be_bytes(*facts.first_chunk().expect("10 bytes"))
 }
 
 /// Returns the number of facts of a text.

@@ -21,6 +21,7 @@ pub(crate) mod letters;
 pub(crate) mod numbers;
 pub mod relation;
 pub mod resources;
+mod scan;
 pub mod secret;
 pub(crate) mod signed_votes;
 pub(crate) mod sketch;
@@ -109,6 +110,19 @@ pub trait Detector: Send + Sync {
         distance
     }
 
+    /// Returns the rank of a centroid that is related but not near, given only the [compared](Self::compared) part of its
+    /// fingerprint: a page is related to the centroid with the lowest rank, and to the oldest one of these. Siblings of
+    /// one template are very many, so looking for the nearest of them would cost the square of their number.
+    fn related_rank(&self, _fingerprint: &[u8], _compared: &[u8]) -> u32 {
+        0
+    }
+
+    /// Creates an empty [`Crowd`]; `None` if the detector cannot search very many centroids that share a key faster
+    /// than by comparing them.
+    fn crowd(&self) -> Option<Box<dyn Crowd>> {
+        None
+    }
+
     /// Calls [`Self::compare_found`] for many centroids, and `found` with the number and the comparison of
     /// each that is near or [related](Self::related_found).
     fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
@@ -178,6 +192,28 @@ pub trait Detector: Send + Sync {
     /// Returns the lines of a configuration file that set the threshold to this distance. Near pairs must meet
     /// the other conditions, too. `None` if the detector has no such threshold.
     fn threshold_setting(&self, distance: u32) -> Option<String>;
+}
+
+/// Centroids of which very many share a key, such as the pages of one template. It finds those that may be near
+/// without comparing all of them. All functions are given the [compared](Detector::compared) part of a fingerprint.
+pub trait Crowd: Send + Sync {
+    /// Adds the centroid with this number, which is not in the crowd.
+    fn insert(&mut self, number: u64, compared: &[u8]);
+
+    /// Removes the centroid with this number, which is in the crowd.
+    fn remove(&mut self, number: u64, compared: &[u8]);
+
+    /// Calls `found` with the numbers of all centroids that may be near, and of those that may have a lower
+    /// [rank](Detector::related_rank) than other related ones; also with some others, and some more than once.
+    /// Returns the number of entries that were looked at.
+    fn near(&self, compared: &[u8], found: &mut dyn FnMut(u64)) -> usize;
+
+    /// Calls `found` with the numbers of all centroids that may be related, and of some others, oldest first, until
+    /// `found` returns false.
+    fn related(&self, compared: &[u8], found: &mut dyn FnMut(u64) -> bool);
+
+    /// Returns the bytes of memory in use.
+    fn bytes(&self) -> usize;
 }
 
 /// The way in which the centroid table finds centroids that may be near.

@@ -19,7 +19,7 @@ use super::secret::TextHash;
 use super::units::is_unit;
 
 /// Maximum number of slots for a text.
-const SLOTS: usize = 6;
+pub(crate) const SLOTS: usize = 6;
 /// Number of bytes of a slot: the context (big-endian) and the value.
 const SLOT: usize = 3;
 /// Number of bytes of all slots.
@@ -73,6 +73,16 @@ pub(crate) fn slots(text: &str, hash: &TextHash) -> Slots {
         *slot = [high, low, (first >> 56) as u8];
     }
     slots
+}
+
+/// Returns the contexts of a text's slots, ascending, and their values; 0 where there is no slot.
+pub(crate) fn contexts_and_values(slots: &Slots) -> ([u16; SLOTS], [u8; SLOTS]) {
+    let slots = slots.as_chunks::<SLOT>().0;
+    let slot = |at: usize| slots.get(at).copied().unwrap_or_default();
+    (
+        std::array::from_fn(|at| u16::from_be_bytes([slot(at)[0], slot(at)[1]])),
+        std::array::from_fn(|at| slot(at)[2]),
+    )
 }
 
 /// Counts the contexts of both texts in which their numbers are the same, or different.

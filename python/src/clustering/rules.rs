@@ -92,7 +92,11 @@ impl Rules {
         let (later, earlier) = (&later.form[ROOM..], &earlier.form[ROOM..]);
         let compared = self.detector.compare(later, earlier);
         let related = !compared.near;
-        let rank = || self.detector.rank(later, self.detector.compared(earlier), compared.distance);
+        let part = self.detector.compared(earlier);
+        let rank = || match related {
+            true => self.detector.related_rank(later, part),
+            false => self.detector.rank(later, part, compared.distance),
+        };
         (!related || self.detector.related(later, earlier)).then(|| Found { related, rank: rank() })
     }
 

@@ -54,8 +54,8 @@ impl<'a> Unexpired<'a> {
         self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
     }
 
-    /// Returns the nearest unexpired centroid that is near, or else related. Among equally near ones it is
-    /// the oldest. `found` is the result of a look-up, with true if the look-up left some out; `recent` has
+    /// Returns the nearest unexpired centroid that is near, or else the first related one in the order of
+    /// [`NearCentroid`]. Among equally near ones it is the oldest. `found` is the result of a look-up, with true if the look-up left some out; `recent` has
     /// the centroids that were added since.
     pub(super) fn nearest(
         &self,

@@ -16,13 +16,12 @@ use std::collections::VecDeque;
 
 use super::batch::Batch;
 use super::{Hit, Index};
-use leitong_fingerprint::{LookUp, SecondKey};
+use leitong_fingerprint::LookUp;
 
 /// The index of one table.
 #[derive(Debug)]
 pub(crate) struct Generations {
     look_up: LookUp,
-    second: Option<SecondKey>,
     shards: usize,
     /// Number of centroids per generation; generations end at multiples of it. `None` if there is only one
     /// generation.
@@ -42,16 +41,10 @@ struct Generation {
 
 impl Generations {
     /// Creates an index without centroids. The first one will have the number `first`.
-    pub(crate) fn new(
-        look_up: LookUp,
-        second: Option<SecondKey>,
-        shards: usize,
-        length: Option<u64>,
-        first: u64,
-    ) -> Self {
-        let index = Index::new(look_up, second, shards);
+    pub(crate) fn new(look_up: LookUp, shards: usize, length: Option<u64>, first: u64) -> Self {
+        let index = Index::new(look_up, shards);
         let all = VecDeque::from([Generation { index, first, end: first }]);
-        Self { look_up, second, shards, length, all }
+        Self { look_up, shards, length, all }
     }
 
     /// Finds the centroids that may be near each fingerprint of `queries`; see [`Index::find`].
@@ -83,13 +76,29 @@ impl Generations {
         self.youngest(first).insert(first, batch, bits_of);
     }
 
+    /// Returns the slots that were inserted since the last call under a key that very many slots share; see
+    /// [`Index::take_crowded`].
+    pub(crate) fn take_crowded(&mut self) -> Vec<u32> {
+        self.all.iter_mut().flat_map(|generation| generation.index.take_crowded()).collect()
+    }
+
+    /// Returns true if very many slots of one generation share a key.
+    pub(crate) fn is_crowded(&self, key: u64) -> bool {
+        self.all.iter().any(|generation| generation.index.is_crowded(key))
+    }
+
+    /// Returns all slots under a key, and some others.
+    pub(crate) fn all(&self, key: u64) -> Vec<u32> {
+        self.all.iter().flat_map(|generation| generation.index.all(key)).collect()
+    }
+
     /// Returns the generation for the next centroid, number `first`. Creates it if the last one is complete.
     fn youngest(&mut self, first: u64) -> &mut Generation {
         let ended = |last: &Generation| {
             last.first < last.end && self.length.is_some_and(|length| last.first / length < first / length)
         };
         if self.all.back().is_some_and(ended) {
-            let index = Index::new(self.look_up, self.second, self.shards);
+            let index = Index::new(self.look_up, self.shards);
             self.all.push_back(Generation { index, first, end: first });
         }
         self.all.back_mut().expect("there is always one")
@@ -161,8 +170,8 @@ mod tests {
             steps in prop::collection::vec((prop::collection::vec(0..9_u64, 0..50), 0..40_u64), 1..20),
         ) {
             let length = 32;
-            let mut whole = Generations::new(LookUp::Keys, None, 4, None, begin);
-            let mut cut = Generations::new(LookUp::Keys, None, 4, Some(length), begin);
+            let mut whole = Generations::new(LookUp::Keys, 4, None, begin);
+            let mut cut = Generations::new(LookUp::Keys, 4, Some(length), begin);
             let (mut first, mut end) = (begin, begin);
             for (keys, gone) in steps {
                 let mut batch = Batch::default();

@@ -71,18 +71,6 @@ impl Hamming {
         }
     }
 
-    /// Creates an empty index that chooses no plan while it is small. It is for callers with very many indexes, most
-    /// of which stay small: choosing a plan takes longer than some thousand comparisons.
-    pub(super) fn one_of_many(max_distance: u32) -> Self {
-        Self { planned_for: 0..=2_048, ..Self::new(max_distance, 1) }
-    }
-
-    /// Creates an empty index that always compares one by one. It is for distances so large that too many
-    /// fingerprints match by chance for any plan to be faster.
-    pub(super) fn always_scanning(max_distance: u32) -> Self {
-        Self { planned_for: 0..=u32::MAX, ..Self::new(max_distance, 1) }
-    }
-
     /// Works as `Index::find` does.
     pub(super) fn find_on_all_cores<K: Default + Send>(
         &self,
@@ -98,16 +86,6 @@ impl Hamming {
             Arrangement::Blocks(_, shards) => gather(shards, queries, hits, keep, |shard, queries, hits| {
                 shard.find(queries, max_distance, hits);
             }),
-        }
-    }
-
-    /// Adds the slots of all fingerprints within the distance of each query, some more than once.
-    pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
-        match &self.arrangement {
-            Arrangement::Scan(scan) => scan.find(queries, self.max_distance, hits),
-            Arrangement::Blocks(_, shards) => {
-                shards.iter().for_each(|shard| shard.find(queries, self.max_distance, hits));
-            }
         }
     }
 
@@ -335,9 +313,10 @@ mod tests {
             values.push(bits);
             0
         });
-        let (mut hits, mut handed_on) = (Vec::new(), Vec::new());
-        index.find(&queries, &mut Hits::new(&mut hits, &mut |hits| handed_on.append(hits)));
-        hits.append(&mut handed_on);
+        let mut hits = Vec::new();
+        let handed_on = index
+            .find_on_all_cores(&queries, &mut hits, |hits, handed_on: &mut Vec<Hit>| handed_on.append(hits));
+        hits.extend(handed_on.into_iter().flatten());
         let mut slots: Vec<u32> = hits.into_iter().map(Hit::slot).collect();
         slots.sort_unstable();
         slots.dedup();

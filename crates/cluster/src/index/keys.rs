@@ -4,8 +4,7 @@
 //! long, and never needs memory for a second index. A segment gets 32 bits of the hash and distinguishes keys
 //! by as many of them as its entries have room for. If two keys agree in these bits, a look-up also returns
 //! centroids that the detector's comparison then rejects. The lowest of the 32 bits says if the key is
-//! [wide](WIDE_KEY). It is always kept, because overflow lists of wide keys search for second keys at a greater
-//! distance.
+//! [wide](WIDE_KEY), and is always kept.
 //!
 //! Cost: one cache line per look-up of a key that few centroids have, and about 5.7 bytes per entry. `leitong
 //! bench` measures look-ups, insertions and bytes per centroid.
@@ -13,9 +12,9 @@
 use super::batch::Batch;
 use super::ordered::entry;
 use super::probe;
-use super::segment::{Seconds, Segment};
+use super::segment::{CROWDED_MIN, Segment};
 use super::{AHEAD, Hit, Hits, SEGMENTS, Share, spread};
-use leitong_fingerprint::{SecondKey, WIDE_KEY};
+use leitong_fingerprint::WIDE_KEY;
 
 /// Maximum ratio of a shard's entries to a batch's keys at which the whole batch is sorted and inserted at once,
 /// instead of key by key: passing over one entry costs about a tenth of inserting one.
@@ -26,8 +25,8 @@ const AT_ONCE_RATIO_MAX: usize = 10;
 pub(crate) struct KeyShard {
     share: Share,
     segments: Vec<Segment>,
-    /// The second key that narrows down long lists, if the detector has one.
-    second: Option<SecondKey>,
+    /// Inserted slots under whose keys there were very many, since they were last taken.
+    crowded: Vec<u32>,
 }
 
 /// The place of a key.
@@ -42,13 +41,12 @@ pub(super) struct KeyPlace {
 
 impl KeyShard {
     /// Creates shard `number` of `shards`.
-    pub(super) fn new(number: usize, shards: usize, second: Option<SecondKey>) -> Self {
+    pub(super) fn new(number: usize, shards: usize) -> Self {
         let share = Share::new(number, shards);
-        Self { share, segments: (0..share.count).map(Segment::new).collect(), second }
+        Self { share, segments: (0..share.count).map(Segment::new).collect(), crowded: Vec::new() }
     }
 
-    /// Adds the slots under those keys of `queries` that belong to this shard. If very many slots share a
-    /// key, adds only those whose second key is near.
+    /// Adds the slots under those keys of `queries` that belong to this shard.
     pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
         let mut probe = probe::Scratch::default();
         each_place(self.share, queries, |places| {
@@ -56,44 +54,67 @@ impl KeyShard {
             for place in places {
                 let segment = &self.segments[place.segment as usize];
                 if let Some(overflow) = segment.overflow(place.hash) {
-                    let second = queries.second(place.number);
-                    overflow.find(second, |slot| hits.push(Hit::new(place.number, slot)));
+                    overflow.slots().for_each(|slot| hits.push(Hit::new(place.number, slot)));
                 }
             }
         });
     }
 
-    /// Inserts the keys that belong to this shard. `second_of` returns the second key of a slot.
-    pub(super) fn insert(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
+    /// Inserts the keys that belong to this shard.
+    pub(super) fn insert(&mut self, first: u32, batch: &Batch) {
         let taken: usize = self.segments.iter().map(Segment::taken).sum();
         let own = batch.values.len() * self.share.count / SEGMENTS;
         // `Segment::insert_all` orders slots by number, which is their age only if they do not wrap around.
         let wraps = first.checked_add(batch.len() as u32).is_none();
         if own * AT_ONCE_RATIO_MAX >= taken && !wraps {
-            return self.insert_all(first, batch, second_of);
+            return self.insert_all(first, batch);
         }
-        let Self { share, segments, second } = self;
-        let seconds = Seconds { key: *second, of: &second_of };
+        let Self { share, segments, crowded } = self;
         each_place(*share, batch, |places| {
             probe::fetch(segments, places);
             for &KeyPlace { number, segment, hash } in places {
-                segments[segment as usize].insert(hash, first.wrapping_add(number), seconds);
+                let slot = first.wrapping_add(number);
+                if segments[segment as usize].insert(hash, slot) {
+                    crowded.push(slot);
+                }
             }
         });
     }
 
     /// Inserts a batch that is not much smaller than the shard. Each segment gets its keys sorted by hash, and is
     /// written once from start to end.
-    fn insert_all(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
-        let Self { share, segments, second } = self;
+    fn insert_all(&mut self, first: u32, batch: &Batch) {
+        let Self { share, segments, crowded } = self;
         let mut entries = vec![Vec::new(); segments.len()];
         each_place(*share, batch, |places| {
             for &KeyPlace { number, segment, hash } in places {
                 entries[segment as usize].push(entry(hash, first + number));
             }
         });
-        let seconds = Seconds { key: *second, of: &second_of };
-        segments.iter_mut().zip(entries).for_each(|(segment, new)| segment.insert_all(new, seconds));
+        segments.iter_mut().zip(entries).for_each(|(segment, new)| segment.insert_all(new, crowded));
+    }
+
+    /// Returns the slots that were inserted since the last call under a key that very many slots share, some more than
+    /// once.
+    pub(super) fn take_crowded(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.crowded)
+    }
+
+    /// Returns true if very many slots share a key, and the shard has it.
+    pub(super) fn is_crowded(&self, key: u64) -> bool {
+        let list = self.place(key).and_then(|(segment, hash)| segment.overflow(hash));
+        list.is_some_and(|list| list.len() >= CROWDED_MIN)
+    }
+
+    /// Returns all slots under a key, and some others, if the shard has the key.
+    pub(super) fn all(&self, key: u64) -> Vec<u32> {
+        self.place(key).map_or(Vec::new(), |(segment, hash)| segment.all(hash))
+    }
+
+    fn place(&self, key: u64) -> Option<(&Segment, u32)> {
+        let hash = spread(key);
+        let segment = self.share.own(segment(hash))?;
+        Some((&self.segments[segment], in_segment(hash, key & WIDE_KEY != 0)))
     }
 
     /// Removes `slot` from those of its keys that belong to this shard.
@@ -101,21 +122,21 @@ impl KeyShard {
         each_place(self.share, batch, |places| {
             probe::fetch(&self.segments, places);
             for place in places {
-                self.segments[place.segment as usize].remove(place.hash, slot, batch.second(place.number));
+                self.segments[place.segment as usize].remove(place.hash, slot);
             }
         });
     }
 
-    /// Inserts one key, without a second key, of `slot`, the youngest one. The shard has all segments.
+    /// Inserts one key of `slot`, the youngest one. The shard has all segments.
     pub(super) fn insert_one(&mut self, key: u64, slot: u32) {
         let hash = spread(key);
-        self.segments[segment(hash)].insert(in_segment(hash, false), slot, Seconds { key: None, of: &|_| 0 });
+        self.segments[segment(hash)].insert(in_segment(hash, false), slot);
     }
 
     /// Removes `slot`, the oldest one, from one key that was [inserted](Self::insert_one).
     pub(super) fn remove_one(&mut self, key: u64, slot: u32) {
         let hash = spread(key);
-        self.segments[segment(hash)].remove(in_segment(hash, false), slot, 0);
+        self.segments[segment(hash)].remove(in_segment(hash, false), slot);
     }
 
     /// Returns the youngest slot under a key that was [inserted](Self::insert_one) for which `is_it` is true.
@@ -126,7 +147,7 @@ impl KeyShard {
         let (segment, hash) = (&self.segments[segment(hash)], in_segment(hash, false));
         // Both the overflow list and the groups may have slots: when entries got fewer bits of the hash, the hash of
         // the list may have become equal to another one.
-        let of_list = segment.overflow(hash).and_then(|list| list.youngest_first().find(|slot| is_it(*slot)));
+        let of_list = segment.overflow(hash).and_then(|list| list.slots().rev().find(|slot| is_it(*slot)));
         let mut youngest = of_list;
         segment.each_slot(&segment.home(hash), |slot| {
             let age = |slot: u32| slot.wrapping_sub(first);
@@ -180,13 +201,12 @@ fn in_segment(hash: u64, is_wide: bool) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::segment::is_wide;
 
     #[test]
     fn bits_say_whether_a_key_is_wide() {
         for hash in [0, 1, u64::MAX, 0xffff_ffff << 24, 0x1234_5678_9abc_def0] {
             for wide in [false, true] {
-                assert_eq!(is_wide(in_segment(hash, wide)), wide);
+                assert_eq!(in_segment(hash, wide) & 1 == 1, wide);
                 assert_ne!(in_segment(hash, wide), u32::MAX, "reserved for free entries");
             }
         }

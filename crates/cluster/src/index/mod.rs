@@ -14,8 +14,8 @@
 //! A *key* is a number that a detector derives from a fingerprint, such as a band of its sketch: near fingerprints
 //! share at least one. To follow a look-up by key, read `keys.rs` (a shard) → `segment.rs` (the hash table in it) →
 //! `group.rs` (a cache line of entries) and `layout.rs` (the bits of an entry). Entries that find no room in groups
-//! are in `ordered.rs`, and keys of very many centroids in `overflow.rs`, where a *second key* of the fingerprint
-//! narrows them down. `probe.rs` looks up many keys at once. To follow one by Hamming distance, read `hamming.rs` →
+//! are in `ordered.rs`, and keys of many centroids in `overflow.rs`; the table searches those of very many in
+//! another way (`table/crowds.rs`). `probe.rs` looks up many keys at once. To follow one by Hamming distance, read `hamming.rs` →
 //! `plan.rs` (which bits are keys) → `blocks.rs` → `buckets.rs` and `spill.rs`. Around both, `generations.rs` drops
 //! centroids that move to disk together, and `recent.rs` has the centroids of the current batch. `texts.rs` finds
 //! equal texts by their digests.
@@ -59,7 +59,7 @@ use hamming::Hamming;
 pub use hits::HITS_MAX;
 pub(super) use hits::{Hit, Hits};
 use keys::KeyShard;
-use leitong_fingerprint::{LookUp, SecondKey};
+use leitong_fingerprint::LookUp;
 pub(super) use recent::Recent;
 pub(super) use texts::TextIndex;
 
@@ -78,12 +78,10 @@ pub(super) enum Index {
 
 impl Index {
     /// Creates an empty index of `shards` shards, rounded up to a power of two, at most [`MAX_SHARDS`].
-    pub(super) fn new(look_up: LookUp, second: Option<SecondKey>, shards: usize) -> Self {
+    pub(super) fn new(look_up: LookUp, shards: usize) -> Self {
         let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
         match look_up {
-            LookUp::Keys => {
-                Self::Keys((0..shards).map(|number| KeyShard::new(number, shards, second)).collect())
-            }
+            LookUp::Keys => Self::Keys((0..shards).map(|number| KeyShard::new(number, shards)).collect()),
             LookUp::Hamming { max_distance, .. } => {
                 Self::Hamming(Box::new(Hamming::new(max_distance, shards)))
             }
@@ -105,14 +103,36 @@ impl Index {
         }
     }
 
-    /// Inserts the fingerprints of `batch` under the slots from `first` on. `bits_of` returns the value that
-    /// a slot already in the index was inserted with: its bits, or its second key.
+    /// Inserts the fingerprints of `batch` under the slots from `first` on. `bits_of` returns the bits that
+    /// a slot already in the index was inserted with, if it is one for the Hamming distance.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
         match self {
             Self::Keys(shards) => {
-                for_each_shard(shards, batch, |shard| shard.insert(first, batch, &bits_of));
+                for_each_shard(shards, batch, |shard| shard.insert(first, batch));
             }
             Self::Hamming(hamming) => hamming.insert(first, batch, bits_of),
+        }
+    }
+
+    /// Returns the slots that were inserted since the last call under a key that very many slots share, some more than
+    /// once.
+    pub(super) fn take_crowded(&mut self) -> Vec<u32> {
+        match self {
+            Self::Keys(shards) => shards.iter_mut().flat_map(KeyShard::take_crowded).collect(),
+            Self::Hamming(_) => Vec::new(),
+        }
+    }
+
+    /// Returns true if very many slots share a key.
+    pub(super) fn is_crowded(&self, key: u64) -> bool {
+        matches!(self, Self::Keys(shards) if shards.iter().any(|shard| shard.is_crowded(key)))
+    }
+
+    /// Returns all slots under a key, and some others.
+    pub(super) fn all(&self, key: u64) -> Vec<u32> {
+        match self {
+            Self::Keys(shards) => shards.iter().flat_map(|shard| shard.all(key)).collect(),
+            Self::Hamming(_) => Vec::new(),
         }
     }
 

@@ -62,7 +62,7 @@ impl Recent {
         look_up: LookUp,
         second_key: Option<SecondKey>,
     ) -> Vec<u32> {
-        let mut found: Vec<u32> = match look_up {
+        match look_up {
             LookUp::Hamming { max_distance, .. } => {
                 let near = |bits: u64| values.iter().any(|query| (bits ^ query).count_ones() <= max_distance);
                 self.values.iter().filter(|(_, bits)| near(*bits)).map(|(number, _)| number).collect()
@@ -82,12 +82,12 @@ impl Recent {
                     numbers
                         .filter(move |number| (batch.second(*number) ^ second).count_ones() <= max_distance)
                 };
-                values.iter().flat_map(under).collect()
+                // Pages of one template share most keys, so this is faster than sorting.
+                let mut is_found = vec![false; self.values.len()];
+                values.iter().flat_map(under).for_each(|number| is_found[number as usize] = true);
+                (0..).zip(is_found).filter_map(|(number, is_found)| is_found.then_some(number)).collect()
             }
-        };
-        found.sort_unstable();
-        found.dedup();
-        found
+        }
     }
 }
 

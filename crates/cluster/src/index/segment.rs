@@ -18,10 +18,11 @@ use super::layout::{Home, Layout};
 use super::ordered::{Entry, Ordered, entry, hash_of, slot_of};
 use super::overflow::Overflow;
 use leitong_base::hashed::HashedMap;
-use leitong_fingerprint::SecondKey;
 
 /// Maximum number of slots under one hash in the groups.
 const SLOTS_MAX: usize = 16;
+/// Minimum number of slots under one hash that are a crowd. Fewer are compared one by one.
+pub(super) const CROWDED_MIN: usize = 128;
 /// Maximum load of a segment, as a fraction.
 const FULL: (usize, usize) = (6, 7);
 /// Divisor of the number of homes: a segment grows by at least this part.
@@ -47,21 +48,6 @@ pub(super) struct Segment {
     overflow: HashedMap<Overflow>,
 }
 
-/// The detector's second key, and a function that returns it for a slot.
-#[derive(Clone, Copy)]
-pub(super) struct Seconds<'a> {
-    pub(super) key: Option<SecondKey>,
-    pub(super) of: &'a (dyn Fn(u32) -> u64 + Sync),
-}
-
-impl Seconds<'_> {
-    /// Adds `slot`, the youngest one, to the overflow list of this value.
-    fn push(self, list: &mut Overflow, value: u32, slot: u32) {
-        let distance = self.key.map(|second| second.distance_under(is_wide(value)));
-        list.push(slot, distance, &self.of);
-    }
-}
-
 impl Segment {
     /// Creates an empty segment. Segments with different numbers widen their slots at different moments.
     pub(super) fn new(number: usize) -> Self {
@@ -77,33 +63,37 @@ impl Segment {
         }
     }
 
-    /// Inserts `slot`, the youngest one, under `hash`.
-    pub(super) fn insert(&mut self, hash: u32, slot: u32, seconds: Seconds<'_>) {
-        self.make_room(1, slot, slot, seconds);
-        self.enter(self.layout.value(hash), slot, seconds);
+    /// Inserts `slot`, the youngest one, under `hash`. Returns true if a crowd has this hash.
+    pub(super) fn insert(&mut self, hash: u32, slot: u32) -> bool {
+        self.make_room(1, slot, slot);
+        self.enter(self.layout.value(hash), slot)
     }
 
     /// Inserts many slots at once. They are younger than all others, and do not wrap around at 2^32, so sorting them
-    /// by number orders them by age.
-    pub(super) fn insert_all(&mut self, mut new: Vec<Entry>, seconds: Seconds<'_>) {
+    /// by number orders them by age. Adds those under whose hashes there is a crowd to `crowded`.
+    pub(super) fn insert_all(&mut self, mut new: Vec<Entry>, crowded: &mut Vec<u32>) {
         let slots = || new.iter().map(|entry| slot_of(*entry));
         let (Some(first), Some(last)) = (slots().min(), slots().max()) else { return };
-        self.make_room(new.len(), first, last, seconds);
+        self.make_room(new.len(), first, last);
         // Sorted by home, so each home is read once, and by age under each value.
         new.iter_mut().for_each(|new| *new = entry(self.layout.value(hash_of(*new)), slot_of(*new)));
         new.sort_unstable();
-        new.into_iter().for_each(|new| self.enter(hash_of(new), slot_of(new), seconds));
+        for new in new {
+            if self.enter(hash_of(new), slot_of(new)) {
+                crowded.push(slot_of(new));
+            }
+        }
         // Most slots may have moved to overflow lists.
         if self.is_sparse() {
-            self.rebuild(self.homes_for(self.taken), self.youngest, seconds);
+            self.rebuild(self.homes_for(self.taken), self.youngest);
         }
     }
 
-    /// Removes `slot`, the oldest one, which was inserted under `hash` with the second key `second`.
-    pub(super) fn remove(&mut self, hash: u32, slot: u32, second: u64) {
+    /// Removes `slot`, the oldest one, which was inserted under `hash`.
+    pub(super) fn remove(&mut self, hash: u32, slot: u32) {
         let value = self.layout.value(hash);
         if let Some(list) = self.overflow_mut(value)
-            && list.remove(slot, second)
+            && list.remove(slot)
         {
             if list.len() == 0 {
                 self.overflow.remove(&u64::from(value));
@@ -114,7 +104,7 @@ impl Segment {
             return;
         }
         if self.take(&self.layout.home(value), slot) && self.is_sparse() && self.overflow.is_empty() {
-            self.rebuild(self.homes_for(self.taken), self.youngest, Seconds { key: None, of: &|_| 0 });
+            self.rebuild(self.homes_for(self.taken), self.youngest);
         }
     }
 
@@ -142,6 +132,14 @@ impl Segment {
     pub(super) fn confirm(&self, candidates: u32, home: &Home, distance: usize, mut found: impl FnMut(u32)) {
         let group = &self.groups[home.group as usize + distance];
         group.confirm(candidates, home, distance, |word| found(self.layout.slot(word, self.youngest)));
+    }
+
+    /// Returns all slots that may be under `hash`.
+    pub(super) fn all(&self, hash: u32) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.each_slot(&self.home(hash), |slot| found.push(slot));
+        found.extend(self.overflow(hash).into_iter().flat_map(Overflow::slots));
+        found
     }
 
     /// Returns the slots with the value of `home` that are outside of all groups.
@@ -192,21 +190,25 @@ impl Segment {
         }
     }
 
-    /// Inserts `slot`, which is the youngest under its value. There is room for it.
-    fn enter(&mut self, value: u32, slot: u32, seconds: Seconds<'_>) {
+    /// Inserts `slot`, which is the youngest under its value. There is room for it. Returns true if a crowd has this
+    /// value.
+    fn enter(&mut self, value: u32, slot: u32) -> bool {
         if let Some(list) = self.overflow_mut(value) {
-            return seconds.push(list, value, slot);
+            list.push(slot);
+            return list.len() >= CROWDED_MIN;
         }
         let home = self.layout.home(value);
         let mut count = 0;
         self.each_slot(&home, |_| count += 1);
         if count >= SLOTS_MAX {
-            return self.move_out(&home, slot);
+            self.move_out(&home, slot);
+            return false;
         }
         self.taken += 1;
         if !self.put(&home, slot) {
             self.outside.insert(entry(self.layout.hash(value), slot));
         }
+        false
     }
 
     /// Adds an entry to its home or one of the next groups. Returns false if all are full.
@@ -292,7 +294,7 @@ impl Segment {
     }
 
     /// Makes room for this many entries, whose slots are from `first` to `last`.
-    fn make_room(&mut self, count: usize, first: u32, last: u32, seconds: Seconds<'_>) {
+    fn make_room(&mut self, count: usize, first: u32, last: u32) {
         if self.taken == 0 {
             self.oldest = first;
         }
@@ -301,9 +303,9 @@ impl Segment {
         // work is spread.
         let slots_max = self.layout.slots() - (self.layout.slots() >> 11) * u64::from(self.number);
         if needed > homes {
-            self.rebuild(needed.max(homes + homes / GROWTH), last, seconds);
+            self.rebuild(needed.max(homes + homes / GROWTH), last);
         } else if u64::from(last.wrapping_sub(self.oldest)) >= slots_max {
-            self.rebuild(homes, last, seconds);
+            self.rebuild(homes, last);
         }
         self.youngest = last;
     }
@@ -319,7 +321,7 @@ impl Segment {
     }
 
     /// Rebuilds the segment with this many homes, and with room for slots up to `youngest`.
-    fn rebuild(&mut self, homes: usize, youngest: u32, seconds: Seconds<'_>) {
+    fn rebuild(&mut self, homes: usize, youngest: u32) {
         let former = self.layout;
         if self.taken > 0 {
             self.oldest = self.find_oldest();
@@ -353,7 +355,7 @@ impl Segment {
         homeless.sort_unstable();
         self.outside = Ordered::from_sorted(&homeless);
         if self.layout.bits < former.bits {
-            self.merge_lists(&former, seconds);
+            self.merge_lists(&former);
         }
     }
 
@@ -366,7 +368,7 @@ impl Segment {
     }
 
     /// Merges overflow lists whose values have become equal because values have fewer bits now.
-    fn merge_lists(&mut self, former: &Layout, seconds: Seconds<'_>) {
+    fn merge_lists(&mut self, former: &Layout) {
         let mut lists = HashedMap::<Vec<Overflow>>::default();
         for (value, list) in self.overflow.drain() {
             let value = self.layout.value_from(value as u32, former);
@@ -378,21 +380,12 @@ impl Segment {
                 Err(lists) => {
                     let mut slots: Vec<u32> = lists.iter().flat_map(Overflow::slots).collect();
                     slots.sort_unstable_by_key(|slot| slot.wrapping_sub(self.youngest.wrapping_add(1)));
-                    let mut slots = slots.into_iter();
-                    let mut list = Overflow::new(slots.by_ref().take(SLOTS_MAX).collect());
-                    slots.for_each(|slot| seconds.push(&mut list, value as u32, slot));
-                    list
+                    Overflow::new(slots)
                 }
             };
             self.overflow.insert(value, list);
         }
     }
-}
-
-/// Returns true if the key is wide that has this value or hash in a segment.
-#[inline]
-pub(super) fn is_wide(bits: u32) -> bool {
-    bits & 1 == 1
 }
 
 #[cfg(test)]
@@ -403,22 +396,9 @@ mod tests {
 
     use super::*;
 
-    const SECOND: Option<SecondKey> = Some(SecondKey { max_distance: 16, wide_distance: 24, of: |_| 0 });
-
-    fn second(slot: u32) -> u64 {
-        u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-
-    const SECONDS: Seconds<'static> = Seconds { key: SECOND, of: &second };
-
     impl Segment {
-        /// Returns all slots under `hash`, with any second key.
-        fn all(&self, hash: u32) -> Vec<u32> {
-            let mut found = Vec::new();
-            self.each_slot(&self.home(hash), |slot| found.push(slot));
-            if let Some(overflow) = self.overflow(hash) {
-                found.extend(overflow.slots());
-            }
+        fn all_sorted(&self, hash: u32) -> Vec<u32> {
+            let mut found = self.all(hash);
             found.sort_unstable();
             found
         }
@@ -476,24 +456,24 @@ mod tests {
                     let hash = hashes[if slot.is_multiple_of(3) { few } else { many }].min(u32::MAX - 1);
                     let near = order.front().is_none_or(|(oldest, _)| slot.wrapping_sub(*oldest) < 1 << 31);
                     slot = slot.wrapping_add(if near { step } else { 1 });
-                    segment.insert(hash, slot, SECONDS);
+                    segment.insert(hash, slot);
                     held.entry(hash).or_default().push_back(slot);
                     order.push_back((slot, hash));
                 } else if let Some((oldest, hash)) = order.pop_front() {
-                    segment.remove(hash, oldest.wrapping_sub(1), 0); // not in the segment
-                    segment.remove(hash, oldest, second(oldest));
+                    segment.remove(hash, oldest.wrapping_sub(1)); // not in the segment
+                    segment.remove(hash, oldest);
                     held.get_mut(&hash).and_then(VecDeque::pop_front);
                 }
                 let hash = hashes[many].min(u32::MAX - 1);
-                prop_assert_eq!(segment.all(hash), naive(&segment, &held, hash));
+                prop_assert_eq!(segment.all_sorted(hash), naive(&segment, &held, hash));
                 prop_assert!(segment.is_sound());
             }
             for hash in hashes {
                 let hash = hash.min(u32::MAX - 1);
-                prop_assert_eq!(segment.all(hash), naive(&segment, &held, hash));
+                prop_assert_eq!(segment.all_sorted(hash), naive(&segment, &held, hash));
             }
             while let Some((oldest, hash)) = order.pop_front() {
-                segment.remove(hash, oldest, second(oldest));
+                segment.remove(hash, oldest);
                 prop_assert!(segment.is_sound());
             }
             prop_assert!(segment.taken == 0 && segment.overflow.is_empty() && segment.outside.len() == 0);
@@ -517,21 +497,21 @@ mod tests {
             for batch in &batches {
                 let new: Vec<(u32, u32)> = batch.iter().map(|at| hash(*at)).zip(slots.by_ref()).collect();
                 for (hash, slot) in &new {
-                    one_by_one.insert(*hash, *slot, SECONDS);
+                    one_by_one.insert(*hash, *slot);
                     held.entry(*hash).or_default().push_back(*slot);
                 }
-                at_once.insert_all(new.iter().map(|(hash, slot)| entry(*hash, *slot)).collect(), SECONDS);
+                at_once.insert_all(new.iter().map(|(hash, slot)| entry(*hash, *slot)).collect(), &mut Vec::new());
                 inserted.extend(new);
                 prop_assert!(at_once.is_sound() && one_by_one.is_sound());
             }
             for (hash, slot) in inserted.iter().take(gone) {
-                at_once.remove(*hash, *slot, second(*slot));
-                one_by_one.remove(*hash, *slot, second(*slot));
+                at_once.remove(*hash, *slot);
+                one_by_one.remove(*hash, *slot);
                 held.get_mut(hash).and_then(VecDeque::pop_front);
             }
             for at in 0..hashes.len() {
-                prop_assert_eq!(at_once.all(hash(at)), naive(&at_once, &held, hash(at)));
-                prop_assert_eq!(one_by_one.all(hash(at)), naive(&one_by_one, &held, hash(at)));
+                prop_assert_eq!(at_once.all_sorted(hash(at)), naive(&at_once, &held, hash(at)));
+                prop_assert_eq!(one_by_one.all_sorted(hash(at)), naive(&one_by_one, &held, hash(at)));
             }
             prop_assert!(at_once.is_sound() && one_by_one.is_sound());
         }
@@ -544,11 +524,15 @@ mod tests {
         let mut segment = Segment::new(0);
         let hashes = [0x7000_0000, 0x7000_1000, 0x7000_0001];
         let all = (0..300_u32).map(|slot| (hashes[slot as usize % 3], slot));
-        all.clone().for_each(|(hash, slot)| segment.insert(hash, slot, SECONDS));
+        all.clone().for_each(|(hash, slot)| {
+            segment.insert(hash, slot);
+        });
         assert_eq!(segment.overflow.len(), 3);
         let far = (1..20).map(|step| (0x1234_5678, step * 1_000_000));
-        far.clone().for_each(|(hash, slot)| segment.insert(hash, slot, SECONDS));
-        let under = |segment: &Segment, hash| segment.all(hash).len();
+        far.clone().for_each(|(hash, slot)| {
+            segment.insert(hash, slot);
+        });
+        let under = |segment: &Segment, hash| segment.all_sorted(hash).len();
         assert_eq!(
             hashes.map(|hash| under(&segment, hash)),
             [200, 200, 100],
@@ -556,10 +540,10 @@ mod tests {
         );
         assert!(segment.is_sound());
         for (removed, (hash, slot)) in (1..).zip(all) {
-            segment.remove(hash, slot, second(slot));
+            segment.remove(hash, slot);
             assert_eq!(under(&segment, hashes[0]) + under(&segment, hashes[2]), 300 - removed);
         }
-        far.for_each(|(hash, slot)| segment.remove(hash, slot, second(slot)));
+        far.for_each(|(hash, slot)| segment.remove(hash, slot));
         assert!(segment.taken == 0 && segment.overflow.is_empty());
     }
 
@@ -574,16 +558,18 @@ mod tests {
     fn at_its_cap_it_keeps_its_size() {
         let mut segment = Segment::new(7);
         let cap = 20_000;
-        (0..cap).for_each(|slot| segment.insert(even(slot), slot, SECONDS));
+        (0..cap).for_each(|slot| {
+            segment.insert(even(slot), slot);
+        });
         let full = segment.bytes();
         for slot in cap..10 * cap {
-            segment.remove(even(slot - cap), slot - cap, 0);
-            segment.insert(even(slot), slot, SECONDS);
+            segment.remove(even(slot - cap), slot - cap);
+            segment.insert(even(slot), slot);
         }
         assert!(segment.bytes() <= full + full / 8, "{} bytes, {full} when full", segment.bytes());
         assert!(full < cap as usize * 6, "{full} bytes for {cap} entries");
         assert!(segment.all(even(10 * cap - 1)).contains(&(10 * cap - 1)));
-        (9 * cap..10 * cap).for_each(|slot| segment.remove(even(slot), slot, 0));
+        (9 * cap..10 * cap).for_each(|slot| segment.remove(even(slot), slot));
         assert!(segment.taken == 0 && segment.bytes() < 2_000, "{} bytes", segment.bytes());
     }
 
@@ -599,9 +585,9 @@ mod tests {
         let cap = 60_000;
         for slot in 0..4 * cap {
             if slot >= cap {
-                segment.remove(random(slot - cap), slot - cap, 0);
+                segment.remove(random(slot - cap), slot - cap);
             }
-            segment.insert(random(slot), slot, SECONDS);
+            segment.insert(random(slot), slot);
             if slot == cap - 1 || slot == 4 * cap - 1 {
                 let far =
                     segment.groups.iter().filter(|group| group.reach(0).max(group.reach(2)) > 0).count();

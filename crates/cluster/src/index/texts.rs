@@ -18,7 +18,7 @@ pub(crate) struct TextIndex {
 
 impl Default for TextIndex {
     fn default() -> Self {
-        Self { shard: KeyShard::new(0, 1, None), seed: Seed::default() }
+        Self { shard: KeyShard::new(0, 1), seed: Seed::default() }
     }
 }
 

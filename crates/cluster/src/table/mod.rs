@@ -16,9 +16,11 @@
 mod cold;
 mod column;
 mod corpora;
+mod crowds;
 mod hot;
 mod nearest;
 
+use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::ops::Range;
 
@@ -28,9 +30,11 @@ use super::index::{Batch, Generations, Hit, Recent, TextIndex};
 use super::seen::SeenText;
 use cold::{Cold, ColdCentroid, Unpacker};
 use corpora::{Corpora, CorpusId};
+use crowds::{Crowds, Member};
 use hot::Hot;
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::{Comparison, Detector, LookUp};
+use nearest::KEPT;
 pub use nearest::NearestCentroids;
 
 /// Number of hits that are prefetched at once.
@@ -39,6 +43,8 @@ const AHEAD: usize = 64;
 const TOGETHER_MIN: usize = 4;
 /// Minimum number of hits of a batch that are compared on several cores.
 const PARALLEL_MIN: usize = 256;
+/// Number of searches of crowds that are one piece of work for a core.
+const CROWDED_AT_ONCE: usize = 16;
 
 /// A cluster's centroid.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +71,8 @@ pub struct NearCentroid {
     pub query: u32,
     /// True if the centroid is related but not near.
     pub related: bool,
-    /// The [rank](Detector::rank), which is the distance unless the detector has a better measure.
+    /// The [rank](Detector::rank), which is the distance unless the detector has a better measure. If the centroid is
+    /// related, its [rank among these](Detector::related_rank).
     pub rank: u32,
     /// The centroid's number.
     pub number: u64,
@@ -84,7 +91,10 @@ impl NearCentroid {
         Comparison { distance, near }: Comparison,
         detector: &dyn Detector,
     ) -> Self {
-        let rank = detector.rank(of.fingerprint, compared, distance);
+        let rank = match near {
+            true => detector.rank(of.fingerprint, compared, distance),
+            false => detector.related_rank(of.fingerprint, compared),
+        };
         Self { query, related: !near, rank, number, distance }
     }
 
@@ -129,6 +139,7 @@ pub struct TableBytes {
 pub(super) struct Table {
     corpora: Corpora,
     index: Generations,
+    crowds: Crowds,
     hot: Hot,
     cold: Cold,
     one_core: bool,
@@ -174,7 +185,8 @@ impl Table {
     pub(super) fn new(detector: &dyn Detector, shards: usize, origin: u64, leaving: Option<u64>) -> Self {
         Self {
             corpora: Corpora::default(),
-            index: Generations::new(detector.look_up(), detector.second_key(), shards, leaving, origin),
+            index: Generations::new(detector.look_up(), shards, leaving, origin),
+            crowds: Crowds::default(),
             hot: Hot::starting_at(origin),
             cold: Cold::starting_at(origin),
             one_core: shards <= 1,
@@ -200,7 +212,8 @@ impl Table {
     }
 
     /// Returns the nearest few centroids of each query that the keys for this `purpose` find, without those
-    /// that were added since the last [`Self::index_pending`].
+    /// that were added since the last [`Self::index_pending`]. If only those at distance 0 are sought, leaves out most
+    /// related ones.
     pub(super) fn find(
         &self,
         queries: &[Option<Query<'_>>],
@@ -209,7 +222,7 @@ impl Table {
         scratch: &mut Scratch,
     ) -> NearestCentroids {
         let Scratch { batch, hits, .. } = scratch;
-        let corpora = self.probes(queries, purpose, detector, batch);
+        let (corpora, crowded) = self.probes(queries, purpose, detector, batch);
         hits.clear();
         let look_up = Queries { queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut NearestCentroids| {
@@ -232,7 +245,68 @@ impl Table {
             near.into_iter().for_each(|near| nearest.as_mut().extend(near));
             nearest.keep_nearest();
         }
+        let in_crowds = |some: &[(u32, u32)]| {
+            let mut near = Vec::new();
+            for crowded in some {
+                self.near_in_crowd(*crowded, look_up, &mut |found| near.push(found));
+                if purpose == Purpose::ProbeEqual {
+                    continue;
+                }
+                // One more than are kept shows that there are more.
+                let mut left = KEPT + 1;
+                self.related_in_crowd(*crowded, look_up, &mut |found| {
+                    near.push(found);
+                    left -= usize::from(found.related);
+                    left > 0
+                });
+            }
+            near
+        };
+        match self.one_core {
+            true => nearest.as_mut().extend(in_crowds(&crowded)),
+            false => {
+                let near: Vec<_> = crowded.par_chunks(CROWDED_AT_ONCE).map(in_crowds).collect();
+                near.into_iter().for_each(|near| nearest.as_mut().extend(near));
+            }
+        }
+        if !crowded.is_empty() {
+            nearest.keep_nearest();
+        }
         nearest
+    }
+
+    /// Calls `found` with all centroids of a crowd that are near a query, and with some that are related: those with a
+    /// lower [rank](Detector::related_rank) than others, and maybe more.
+    fn near_in_crowd(
+        &self,
+        (query, crowd): (u32, u32),
+        look_up: Queries<'_>,
+        found: &mut dyn FnMut(NearCentroid),
+    ) {
+        let (Some((of, corpus)), Some(crowd)) = (look_up.query(query), self.crowds.get(crowd)) else {
+            return;
+        };
+        let mut numbers = Vec::new();
+        crowd.near(look_up.detector.compared(of.fingerprint), &mut |number| numbers.push(number));
+        numbers.sort_unstable();
+        numbers.dedup();
+        let compare = |number| self.compare_one((query, of), number, corpus, look_up.detector);
+        numbers.into_iter().filter_map(compare).for_each(found);
+    }
+
+    /// Calls `found` with the centroids of a crowd that are related to a query, oldest first, until it returns false.
+    fn related_in_crowd(
+        &self,
+        (query, crowd): (u32, u32),
+        look_up: Queries<'_>,
+        found: &mut dyn FnMut(NearCentroid) -> bool,
+    ) {
+        let (Some((of, corpus)), Some(crowd)) = (look_up.query(query), self.crowds.get(crowd)) else {
+            return;
+        };
+        let compare = |number| self.compare_one((query, of), number, corpus, look_up.detector);
+        let compared = look_up.detector.compared(of.fingerprint);
+        crowd.related(compared, &mut |number| compare(number).is_none_or(&mut *found));
     }
 
     /// Returns the nearest centroid that is near or related by its whole fingerprint, and for whose number
@@ -247,7 +321,7 @@ impl Table {
     ) -> Option<NearCentroid> {
         let Scratch { batch, hits, .. } = scratch;
         let queries = [Some(query)];
-        let corpora = self.probes(&queries, Purpose::Probe, detector, batch);
+        let (corpora, crowded) = self.probes(&queries, Purpose::Probe, detector, batch);
         hits.clear();
         let look_up = Queries { queries: &queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<NearCentroid>| {
@@ -269,7 +343,22 @@ impl Table {
         let mut of_the_rest = None;
         keep(hits, &mut of_the_rest);
         kept.push(of_the_rest);
-        kept.into_iter().flatten().min()
+        let mut nearest = kept.into_iter().flatten().min();
+        for crowded in crowded {
+            let mut take = |near: NearCentroid| {
+                if counts(near.number)
+                    && nearest.is_none_or(|nearest| near < nearest)
+                    && self.is_near_in_full(query, near, detector)
+                {
+                    nearest = Some(near);
+                }
+                nearest.is_none_or(|nearest| near < nearest)
+            };
+            self.near_in_crowd(crowded, look_up, &mut |near| _ = take(near));
+            // Later ones are younger, so none comes before the first that is related.
+            self.related_in_crowd(crowded, look_up, &mut take);
+        }
+        nearest
     }
 
     /// Returns true if a centroid that is near or related by its compared part is also near or related by its whole
@@ -352,9 +441,52 @@ impl Table {
             // Some of the added centroids have left already if `expiry.centroids_max` is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
             self.recent.evict(gone as usize);
-            let Self { index, hot, recent, .. } = self;
+            let Self { index, hot, recent, crowds, .. } = self;
+            if !crowds.is_empty() {
+                let batch = recent.batch();
+                for (number, at) in (first + gone..).zip(0..batch.len()) {
+                    if let Some((_, compared)) = hot.get(number) {
+                        crowds.insert(Member { number, compared, keys: batch.get(at) });
+                    }
+                }
+            }
             index.insert(first + gone, recent.batch_mut(), |slot| bits_of(hot, slot, detector));
             self.recent.clear();
+            self.find_crowds(detector);
+        }
+    }
+
+    /// Makes the keys that have become those of very many centroids lead to crowds.
+    fn find_crowds(&mut self, detector: &dyn Detector) {
+        let mut crowded = self.index.take_crowded();
+        if detector.crowd().is_none() {
+            return;
+        }
+        crowded.sort_unstable();
+        crowded.dedup();
+        let mut keys = BTreeSet::new();
+        for slot in crowded {
+            let of_slot = keys_of((&self.hot, &self.cold), number_of(&self.hot, slot), detector);
+            keys.extend(of_slot.into_iter().filter(|key| self.crowds.of_key(*key).is_none()));
+        }
+        for key in keys.into_iter().filter(|key| self.index.is_crowded(*key)) {
+            let mut numbers: Vec<u64> =
+                self.index.all(key).into_iter().map(|slot| number_of(&self.hot, slot)).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            let with_keys: Vec<(u64, Vec<u64>)> = numbers
+                .into_iter()
+                .map(|number| (number, keys_of((&self.hot, &self.cold), number, detector)))
+                .collect();
+            let members: Vec<Member<'_>> = with_keys
+                .iter()
+                .filter(|(_, keys)| keys.contains(&key))
+                .filter_map(|(number, keys)| {
+                    let (_, compared) = self.hot.get(*number)?;
+                    Some(Member { number: *number, compared, keys })
+                })
+                .collect();
+            self.crowds.add_key(key, &members, detector);
         }
     }
 
@@ -376,6 +508,8 @@ impl Table {
             self.removed.push(|values| values_of(detector, &fingerprint, corpus, Purpose::Insert, values));
             self.index.remove(number as u32, &self.removed);
         }
+        let keys = || keys_of((&self.hot, &self.cold), number, detector);
+        self.crowds.remove(number, compared, keys);
         self.corpora.leave(corpus);
         self.hot.pop();
         self.cold.pop();
@@ -396,7 +530,8 @@ impl Table {
 
     /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> TableBytes {
-        let hot = self.corpora.bytes() + self.index.bytes() + self.texts.bytes() + self.hot.bytes();
+        let index = self.index.bytes() + self.crowds.bytes();
+        let hot = self.corpora.bytes() + index + self.texts.bytes() + self.hot.bytes();
         TableBytes { hot, cold: self.cold.bytes() }
     }
 
@@ -421,28 +556,41 @@ impl Table {
         self.corpora.len()
     }
 
-    /// Fills `batch` with the keys or bits of each query. Returns the corpus whose centroids count for each.
+    /// Fills `batch` with the keys or bits of each query. Returns the corpus whose centroids count for each, and the
+    /// numbers of queries with those of the crowds that their other keys lead to.
     fn probes(
         &self,
         queries: &[Option<Query<'_>>],
         purpose: Purpose,
         detector: &dyn Detector,
         batch: &mut Batch,
-    ) -> Vec<Option<CorpusId>> {
+    ) -> (Vec<Option<CorpusId>>, Vec<(u32, u32)>) {
         batch.clear();
-        let probe = |query: &Option<Query<'_>>| {
+        let mut crowded = Vec::new();
+        let probe = |(number, query): (u32, &Option<Query<'_>>)| {
             let query = query.as_ref();
             let corpus = query.and_then(|query| self.corpora.find(query.corpus, query.fingerprint_hash));
+            let first = crowded.len();
             batch.push(|values| {
-                if let (Some(query), Some(corpus)) = (query, corpus) {
-                    values_of(detector, query.fingerprint, corpus, purpose, values)
-                } else {
-                    0
+                let (Some(query), Some(corpus)) = (query, corpus) else { return 0 };
+                let start = values.len();
+                let second = values_of(detector, query.fingerprint, corpus, purpose, values);
+                if !self.crowds.is_empty() {
+                    let of_query = values.split_off(start);
+                    values.extend(of_query.into_iter().filter(|key| {
+                        let crowd = self.crowds.of_key(*key);
+                        crowded.extend(crowd.map(|crowd| (number, crowd)));
+                        crowd.is_none()
+                    }));
                 }
+                second
             });
+            crowded[first..].sort_unstable();
             corpus
         };
-        queries.iter().map(probe).collect()
+        let corpora = (0..).zip(queries).map(probe).collect();
+        crowded.dedup();
+        (corpora, crowded)
     }
 
     /// Compares at most [`AHEAD`] ordered hits with their queries, and adds the near and related ones to
@@ -458,9 +606,9 @@ impl Table {
             };
             // Mostly there is one hit. Preparing it for `compare_all` would take longer than comparing it.
             if hits.len() < TOGETHER_MIN {
-                near.extend(
-                    hits.iter().filter_map(|hit| self.compare_one(*hit, of, corpus, look_up.detector)),
-                );
+                near.extend(hits.iter().filter_map(|hit| {
+                    self.compare_one((query, of), number_of(&self.hot, hit.slot()), corpus, look_up.detector)
+                }));
                 continue;
             }
             // With several hits, the detector reads the query only once.
@@ -484,19 +632,18 @@ impl Table {
     #[inline]
     fn compare_one(
         &self,
-        hit: Hit,
-        of: &Query<'_>,
+        (query, of): (u32, &Query<'_>),
+        number: u64,
         corpus: CorpusId,
         detector: &dyn Detector,
     ) -> Option<NearCentroid> {
-        let number = number_of(&self.hot, hit.slot());
         let (other, compared) = self.hot.get(number)?;
         if other != corpus {
             return None;
         }
         let comparison = detector.compare_found(of.fingerprint, compared);
         let found = comparison.near || detector.related_found(of.fingerprint, compared);
-        found.then(|| NearCentroid::new((hit.query(), of), (number, compared), comparison, detector))
+        found.then(|| NearCentroid::new((query, of), (number, compared), comparison, detector))
     }
 
     /// Prefetches the compared parts of these hits, so their cache misses overlap.
@@ -516,6 +663,13 @@ struct Queries<'a> {
     /// The corpus whose centroids count, for each query.
     corpora: &'a [Option<CorpusId>],
     detector: &'a dyn Detector,
+}
+
+impl<'a> Queries<'a> {
+    /// Returns a query and its corpus.
+    fn query(&self, number: u32) -> Option<(&'a Query<'a>, CorpusId)> {
+        Some((self.queries[number as usize].as_ref()?, self.corpora[number as usize]?))
+    }
 }
 
 /// Sorts the hits by query and slot, and removes repeated ones.
@@ -546,14 +700,20 @@ fn values_of(
     detector.second_key().map_or(0, |second| (second.of)(fingerprint) ^ corpus.salt())
 }
 
-/// Returns the bits that a centroid was inserted with, or its second key.
+/// Returns the keys under which a centroid was inserted; none if it has left.
+fn keys_of((hot, cold): (&Hot, &Cold), number: u64, detector: &dyn Detector) -> Vec<u64> {
+    let mut keys = Vec::new();
+    if let (Some((corpus, compared)), Some(cold)) = (hot.get(number), cold.get(number)) {
+        let fingerprint = [compared, cold.uncompared].concat();
+        values_of(detector, &fingerprint, corpus, Purpose::Insert, &mut keys);
+    }
+    keys
+}
+
+/// Returns the bits that a centroid was inserted with, or 0 if it was inserted with keys.
 fn bits_of(hot: &Hot, slot: u32, detector: &dyn Detector) -> u64 {
-    let of = match (detector.look_up(), detector.second_key()) {
-        (LookUp::Hamming { bits, .. }, _) => bits,
-        (LookUp::Keys, Some(second)) => second.of,
-        (LookUp::Keys, None) => return 0,
-    };
-    hot.get(number_of(hot, slot)).map_or(0, |(corpus, compared)| of(compared) ^ corpus.salt())
+    let LookUp::Hamming { bits, .. } = detector.look_up() else { return 0 };
+    hot.get(number_of(hot, slot)).map_or(0, |(corpus, compared)| bits(compared) ^ corpus.salt())
 }
 
 /// Returns the number of the centroid in a slot.

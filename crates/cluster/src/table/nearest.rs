@@ -11,7 +11,7 @@ use super::NearCentroid;
 
 /// Maximum number of near centroids kept per query: those with the lowest [rank](NearCentroid::rank), and the oldest
 /// among these.
-const KEPT: usize = 8;
+pub(super) const KEPT: usize = 8;
 
 /// The nearest centroids of each query of a batch.
 #[derive(Debug, Default)]

@@ -23,8 +23,8 @@
 //!   days are not copies, whatever the sites.
 //!
 //! Texts that are not near but have passages in common are *related* (`matches_needed_to_relate`): excerpts,
-//! merged pages, pages of one template. A related page founds a cluster, and its verdict names the nearest
-//! related page. The pages of one paged article are related too, even without common text, if their
+//! merged pages, pages of one template. A related page founds a cluster, and its verdict names another version
+//! of the page, or else the oldest related page. The pages of one paged article are related too, even without common text, if their
 //! [`addresses`] identify them.
 //!
 //! `confirm = "none"` is the paper's method. The measurements are in
@@ -45,6 +45,7 @@
 
 mod addresses;
 mod config;
+mod crowd;
 mod encoding;
 pub mod generated;
 mod near;
@@ -54,10 +55,11 @@ use serde_json::{Map, Value, json};
 use crate::bit_votes::BitVotes;
 use crate::secret::{Purpose, Secret, TextHash};
 use crate::sketch::{self, BINS};
-use crate::{Comparison, Detector, LookUp, SecondKey, Shares, basis_points, facts, numbers};
+use crate::{Comparison, Crowd, Detector, LookUp, SecondKey, Shares, basis_points, facts, numbers};
 pub(crate) use addresses::ADDRESS_BYTES;
 use addresses::Addresses;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
+use crowd::SimHashCrowd;
 use encoding::{COMPARED_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
 pub use encoding::{encode, simhash_of, sketch_of};
 use leitong_text::segment::Terms;
@@ -65,8 +67,9 @@ use leitong_text::segment::Terms;
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
 const VERSION: u32 = 17;
-/// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
-const NEAR_VERSION: u32 = 15;
+/// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near, or verdicts name
+/// other related pages.
+const NEAR_VERSION: u32 = 16;
 
 /// Number of frequencies, from 1 on, whose terms are counted together. 99 % of a page's distinct terms have such a
 /// frequency.
@@ -252,6 +255,26 @@ impl Detector for SimHash {
         match self.addresses(&a, &b) {
             Addresses::OnePage | Addresses::OneName => distance,
             _ => HASH_BITS * (1 + BINS as u32 - sketch::matches(a.values, b.values)) + distance,
+        }
+    }
+
+    /// Returns 0 for another version of the page, and 1 for all others.
+    fn related_rank(&self, fingerprint: &[u8], compared: &[u8]) -> u32 {
+        if self.config.near.confirm == Confirm::None {
+            return 0;
+        }
+        match self.addresses(&SketchView::new(fingerprint), &SketchView::new(compared)) {
+            Addresses::OnePage | Addresses::OneName => 0,
+            Addresses::OneSite | Addresses::Apart | Addresses::Unknown => 1,
+        }
+    }
+
+    fn crowd(&self) -> Option<Box<dyn Crowd>> {
+        match self.config.near.candidates {
+            Candidates::Bands => {
+                Some(Box::new(SimHashCrowd::new(&self.config.near, self.related_distance())))
+            }
+            Candidates::Blocks => None,
         }
     }
 

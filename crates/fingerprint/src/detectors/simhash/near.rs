@@ -128,7 +128,7 @@ impl SimHash {
             Addresses::OneSite if !is_short => {
                 numbers.conflicts >= NUMBERS_OF_A_SERIES && numbers.conflicts > numbers.same
             }
-            _ => numbers.conflicts * SAME_NUMBERS > numbers.same,
+            _ => too_many_conflict(numbers.same, numbers.conflicts),
         }
     }
 
@@ -140,14 +140,7 @@ impl SimHash {
         let shorter = a.size.min(b.size);
         let allowed = match addresses {
             Addresses::OneSite if addresses::subjects_agree(*a.address, *b.address) => REPLACED_OF_SHORT,
-            Addresses::OneSite if shorter < near.number_text_size => {
-                let all = facts_of_both(a, b);
-                match all * SIZE_PER_UNKNOWN_WORD >= shorter {
-                    true => REPLACED_OF_SHORT.max(100 * all / REPLACED_SHARE),
-                    false => REPLACED_OF_SHORT,
-                }
-            }
-            Addresses::OneSite => REPLACED_OF_LONG.max(100 * facts_of_both(a, b) / REPLACED_SHARE),
+            Addresses::OneSite => replaced_on_one_site(near.number_text_size, shorter, facts_of_both(a, b)),
             Addresses::Apart
                 if shorter < near.short_text_size_apart && matches < near.sketch_matches_short =>
             {
@@ -264,6 +257,23 @@ impl SimHash {
             false => Addresses::Unknown,
         }
     }
+}
+
+/// Returns the limit on replaced facts, in hundredths, for texts of one site under different names. `all` is the number
+/// of facts of the text that has fewer of them, `shorter` the smaller size. For a given `all`, no size between two others
+/// has a higher limit than both of these.
+pub(super) fn replaced_on_one_site(short_size: u32, shorter: u32, all: u32) -> u32 {
+    let share = 100 * all / REPLACED_SHARE;
+    match shorter < short_size {
+        true if all * SIZE_PER_UNKNOWN_WORD >= shorter => REPLACED_OF_SHORT.max(share),
+        true => REPLACED_OF_SHORT,
+        false => REPLACED_OF_LONG.max(share),
+    }
+}
+
+/// Returns true if so many numbers of short texts differ that they are not near, unless they are versions of one page.
+pub(super) fn too_many_conflict(same: u32, conflicts: u32) -> bool {
+    conflicts * SAME_NUMBERS > same
 }
 
 /// Returns how much of each text is in the other; see [`Detector::shares`](crate::Detector::shares).

@@ -1,0 +1,101 @@
+//! Finds numbers of 64 bits within a Hamming distance, by comparing all of them: about a nanosecond for two.
+
+use std::collections::VecDeque;
+
+/// Centroids with 64 bits each, ordered by number.
+#[derive(Debug, Default)]
+pub(crate) struct Column {
+    numbers: VecDeque<u64>,
+    bits: VecDeque<u64>,
+}
+
+impl Column {
+    pub(crate) fn insert(&mut self, number: u64, bits: u64) {
+        let at = self.place(number);
+        self.numbers.insert(at, number);
+        self.bits.insert(at, bits);
+    }
+
+    pub(crate) fn remove(&mut self, number: u64) {
+        let at = self.place(number);
+        if self.numbers.get(at) == Some(&number) {
+            self.numbers.remove(at);
+            self.bits.remove(at);
+        }
+        if self.numbers.len() * 4 < self.numbers.capacity() {
+            self.numbers.shrink_to(self.numbers.len() * 2);
+            self.bits.shrink_to(self.bits.len() * 2);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Calls `found` with the numbers of those within the distance, lowest first, until it returns false.
+    pub(crate) fn scan(&self, bits: u64, max_distance: u32, found: &mut dyn FnMut(u64) -> bool) {
+        let (first, second) = self.bits.as_slices();
+        let mut is_open = true;
+        for (some, from) in [(first, 0), (second, first.len())] {
+            if is_open {
+                within(some, bits, max_distance, &mut |at| {
+                    is_open = found(self.numbers[from + at]);
+                    is_open
+                });
+            }
+        }
+    }
+
+    /// Returns the bytes of memory in use.
+    pub(crate) fn bytes(&self) -> usize {
+        (self.numbers.capacity() + self.bits.capacity()) * size_of::<u64>()
+    }
+
+    /// Returns the place of a number, which is mostly the last or the first one.
+    fn place(&self, number: u64) -> usize {
+        match (self.numbers.front(), self.numbers.back()) {
+            (Some(first), _) if *first == number => 0,
+            (_, Some(last)) if *last >= number => self.numbers.partition_point(|other| *other < number),
+            _ => self.numbers.len(),
+        }
+    }
+}
+
+/// Calls `found` with the places of those of `some` that are within the distance of `bits`, until it returns false.
+pub(crate) fn within(some: &[u64], bits: u64, max_distance: u32, found: &mut dyn FnMut(usize) -> bool) {
+    // Uses the machine's own instructions for counting bits, if it has them.
+    pulp::Arch::new().dispatch(Within { some, bits, max_distance, found });
+}
+
+/// A search. It is a separate type because the compiler would not use the machine's own instructions in all of a
+/// closure.
+struct Within<'a> {
+    some: &'a [u64],
+    bits: u64,
+    max_distance: u32,
+    found: &'a mut dyn FnMut(usize) -> bool,
+}
+
+impl pulp::NullaryFnOnce for Within<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { some, bits, max_distance, found } = self;
+        for (number, some) in some.chunks(16).enumerate() {
+            // One branch for all 16 instead of one for each.
+            let mut any = false;
+            for other in some {
+                any |= (other ^ bits).count_ones() <= max_distance;
+            }
+            if !any {
+                continue;
+            }
+            for (at, other) in (16 * number..).zip(some) {
+                if (other ^ bits).count_ones() <= max_distance && !found(at) {
+                    return;
+                }
+            }
+        }
+    }
+}
