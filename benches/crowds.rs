@@ -12,6 +12,7 @@ use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash;
 use leitong_fingerprint::resources::Resources;
 use leitong_text::extract::Document;
+use leitong_text::page::Address;
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 /// Number of pages decided at once.
@@ -35,16 +36,35 @@ fn main() {
     let template = |number: usize| {
         // The passage is two fifths of the page, so most pages share several bands with many others.
         let text = format!("{}\n{passage}\n{}", words(2 * number + 1, 90), words(2 * number + 2, 90));
-        fingerprint(&*simhash, &segmenter, &text)
+        fingerprint(&*simhash, &segmenter, "", &text)
     };
     run("`simhash`, one passage in common", &simhash, sized(40_000), 1_000, template);
+    for size in [50_000, 100_000] {
+        for (sites, name) in [(1, "one site"), (10_000, "10,000 sites")] {
+            let ordinary =
+                |number: usize| fingerprint(&*simhash, &segmenter, &url(number, sites), &words(number, 180));
+            run(&format!("`simhash`, ordinary pages of {name}"), &simhash, sized(size), 2_000, ordinary);
+            let two_numbers = |number: usize| {
+                let (before, after) = (words(0, 90), words(1, 80));
+                let text =
+                    format!("{before}Gauge number {number} stood at {} today. {after}", number * 7 % 991);
+                fingerprint(&*simhash, &segmenter, &url(number, sites), &text)
+            };
+            run(&format!("`simhash`, a template on {name}"), &simhash, sized(size), 2_000, two_numbers);
+            let footer = |number: usize| {
+                let text = words(number + 1, 90) + &words(0, 90);
+                fingerprint(&*simhash, &segmenter, &url(number, sites), &text)
+            };
+            run(&format!("`simhash`, a footer on {name}"), &simhash, sized(size), 2_000, footer);
+        }
+    }
     let paragraph = build("paragraph");
     run("`paragraph`, one paragraph in common", &paragraph, sized(40_000), 500, common_paragraph);
     let agglomerate = build("agglomerate-term");
     let same_top = |number: usize| {
         let own: String = (0..17).map(|i| format!("{} ", word(number * 17 + i)).repeat(3)).collect();
         let text = format!("{}{own}", "alpha alpha alpha alpha beta beta beta beta gamma gamma gamma gamma ");
-        fingerprint(&*agglomerate, &segmenter, &text)
+        fingerprint(&*agglomerate, &segmenter, "", &text)
     };
     run("`agglomerate-term`, the same best terms", &agglomerate, sized(40_000), 500, same_top);
 }
@@ -79,10 +99,15 @@ fn common_paragraph(number: usize) -> Page {
     Some(entries.collect::<Vec<_>>().concat().into())
 }
 
-fn fingerprint(detector: &dyn Detector, segmenter: &Segmenter, text: &str) -> Page {
-    let mut terms = Terms::default();
-    segmenter.segment(&Document::from_text(None, text), &mut terms);
+fn fingerprint(detector: &dyn Detector, segmenter: &Segmenter, url: &str, text: &str) -> Page {
+    let (mut terms, mut document) = (Terms::default(), Document::from_text(None, text));
+    document.address = Address::from_url(url);
+    segmenter.segment(&document, &mut terms);
     detector.fingerprint(&terms)
+}
+
+fn url(number: usize, sites: usize) -> String {
+    format!("https://site{}.example/gauge/{number}", number % sites)
 }
 
 /// Returns `count` words that no other number has.

@@ -25,6 +25,7 @@
 //! 6   │ │   └ KeyShard   chooses the segment by the first bits of the key's hash
 //! 7   │ │     └ Segment  chooses the cache lines by the next bits
 //! 8   │ │       └ Group  chooses the slots whose entries have the remaining bits
+//! 4   │ ├ Crowds         searches the centroids of keys that very many share, as the detector says
 //! 4   │ ├ Hot            gives the bytes of the fingerprint that are compared, for every hit
 //! 4   │ └ Cold           gives the other bytes, page id and url, for near or related centroids only
 //! 3   └ OldCentroids     finds the near centroids that are no longer in memory; a trait

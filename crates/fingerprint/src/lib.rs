@@ -112,7 +112,8 @@ pub trait Detector: Send + Sync {
 
     /// Returns the rank of a centroid that is related but not near, given only the [compared](Self::compared) part of its
     /// fingerprint: a page is related to the centroid with the lowest rank, and to the oldest one of these. Siblings of
-    /// one template are very many, so looking for the nearest of them would cost the square of their number.
+    /// one template are very many, so looking for the nearest of them would cost the square of their number. A detector
+    /// has at most two ranks, 0 and 1.
     fn related_rank(&self, _fingerprint: &[u8], _compared: &[u8]) -> u32 {
         0
     }
@@ -203,8 +204,8 @@ pub trait Crowd: Send + Sync {
     /// Removes the centroid with this number, which is in the crowd.
     fn remove(&mut self, number: u64, compared: &[u8]);
 
-    /// Calls `found` with the numbers of all centroids that may be near, and of those that may have a lower
-    /// [rank](Detector::related_rank) than other related ones; also with some others, and some more than once.
+    /// Calls `found` with the numbers of all centroids that may be near, or related with the [rank](Detector::related_rank)
+    /// 0 if there are others; also with some others, and some more than once.
     /// Returns the number of entries that were looked at.
     fn near(&self, compared: &[u8], found: &mut dyn FnMut(u64)) -> usize;
 

@@ -2,18 +2,24 @@
 
 use std::collections::VecDeque;
 
-/// Centroids with 64 bits each, ordered by number.
-#[derive(Debug, Default)]
-pub(crate) struct Column {
+/// Centroids with 64 bits each, and something else, ordered by number.
+#[derive(Debug)]
+pub(crate) struct Column<T> {
     numbers: VecDeque<u64>,
     bits: VecDeque<u64>,
+    rest: VecDeque<T>,
 }
 
-impl Column {
-    pub(crate) fn insert(&mut self, number: u64, bits: u64) {
+impl<T> Column<T> {
+    pub(crate) fn new() -> Self {
+        Self { numbers: VecDeque::new(), bits: VecDeque::new(), rest: VecDeque::new() }
+    }
+
+    pub(crate) fn insert(&mut self, number: u64, bits: u64, rest: T) {
         let at = self.place(number);
         self.numbers.insert(at, number);
         self.bits.insert(at, bits);
+        self.rest.insert(at, rest);
     }
 
     pub(crate) fn remove(&mut self, number: u64) {
@@ -21,10 +27,12 @@ impl Column {
         if self.numbers.get(at) == Some(&number) {
             self.numbers.remove(at);
             self.bits.remove(at);
+            self.rest.remove(at);
         }
         if self.numbers.len() * 4 < self.numbers.capacity() {
             self.numbers.shrink_to(self.numbers.len() * 2);
             self.bits.shrink_to(self.bits.len() * 2);
+            self.rest.shrink_to(self.rest.len() * 2);
         }
     }
 
@@ -33,13 +41,13 @@ impl Column {
     }
 
     /// Calls `found` with the numbers of those within the distance, lowest first, until it returns false.
-    pub(crate) fn scan(&self, bits: u64, max_distance: u32, found: &mut dyn FnMut(u64) -> bool) {
+    pub(crate) fn scan(&self, bits: u64, max_distance: u32, found: &mut dyn FnMut(u64, &T) -> bool) {
         let (first, second) = self.bits.as_slices();
         let mut is_open = true;
         for (some, from) in [(first, 0), (second, first.len())] {
             if is_open {
                 within(some, bits, max_distance, &mut |at| {
-                    is_open = found(self.numbers[from + at]);
+                    is_open = found(self.numbers[from + at], &self.rest[from + at]);
                     is_open
                 });
             }
@@ -49,6 +57,7 @@ impl Column {
     /// Returns the bytes of memory in use.
     pub(crate) fn bytes(&self) -> usize {
         (self.numbers.capacity() + self.bits.capacity()) * size_of::<u64>()
+            + self.rest.capacity() * size_of::<T>()
     }
 
     /// Returns the place of a number, which is mostly the last or the first one.

@@ -5,7 +5,7 @@
 const PARALLEL_MIN: usize = 2_048;
 
 /// Fingerprints as the index sees them. Each has some 64-bit values: its keys, or its bits as the only value.
-/// A [second key](leitong_fingerprint::SecondKey) narrows down keys that very many centroids share.
+/// A [second key](leitong_fingerprint::SecondKey) narrows down keys that many centroids of a batch share.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(super) values: Vec<u64>,

@@ -67,6 +67,9 @@ impl Crowds {
     /// Makes a key lead to a crowd. `members` are all centroids in the index that have the key; the crowd is a new one
     /// if they are not mostly those of an existing crowd.
     pub(super) fn add_key(&mut self, key: u64, members: &[Member<'_>], detector: &dyn Detector) {
+        if members.is_empty() {
+            return;
+        }
         let mut common = BTreeMap::<u32, usize>::new();
         for member in members {
             for (_, crowd) in self.members.range((member.number, 0)..=(member.number, u32::MAX)) {

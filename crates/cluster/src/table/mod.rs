@@ -275,8 +275,8 @@ impl Table {
         nearest
     }
 
-    /// Calls `found` with all centroids of a crowd that are near a query, and with some that are related: those with a
-    /// lower [rank](Detector::related_rank) than others, and maybe more.
+    /// Calls `found` with all centroids of a crowd that are near a query, or related with the lowest
+    /// [rank](Detector::related_rank).
     fn near_in_crowd(
         &self,
         (query, crowd): (u32, u32),
@@ -291,7 +291,11 @@ impl Table {
         numbers.sort_unstable();
         numbers.dedup();
         let compare = |number| self.compare_one((query, of), number, corpus, look_up.detector);
-        numbers.into_iter().filter_map(compare).for_each(found);
+        numbers
+            .into_iter()
+            .filter_map(compare)
+            .filter(|near| !near.related || near.rank == 0)
+            .for_each(found);
     }
 
     /// Calls `found` with the centroids of a crowd that are related to a query, oldest first, until it returns false.

@@ -7,8 +7,8 @@
 //! * All pages of the same name may be near.
 //! * On [one site](site), no fact may be replaced, or few. If that leaves many, those of a short text whose numbers do
 //!   not conflict may be fewer.
-//! * On other sites, or if an address is not known, the [numbers](profiles) of a short text do not conflict. Of two long
-//!   texts only the SimHash is known to be near.
+//! * On other sites, or if an address is not known, the [numbers](profiles) of a short text do not conflict.
+//! * If all of this leaves many, SimHash and sketch are compared with one pass over all members.
 //!
 //! `docs/adr/0049-crowds.md` says what this costs.
 
@@ -23,11 +23,14 @@ use crate::Crowd;
 use crate::facts::Facts;
 use crate::numbers::Slots;
 use crate::scan::Column;
+use crate::sketch::{self, VALUE_BYTES, Values};
 use profiles::Profiles;
 use site::{Site, Text};
 
 /// Number of candidates that are compared without looking for fewer.
 const FEW: usize = 32;
+/// Number of members that are passed over in the time that comparing a candidate takes.
+const PASSED_OVER: usize = 32;
 /// Estimated bytes of memory for a member, without the columns of SimHashes.
 const MEMBER_BYTES: usize = 250;
 
@@ -39,17 +42,27 @@ pub(super) struct SimHashCrowd {
     /// Size below which texts are short; 0 if facts and numbers are ignored.
     short_size: u32,
     addresses: bool,
+    /// Lower bound on the number of values in which near pages of different names agree.
+    least_matches: u32,
     /// All members with their SimHashes.
-    all: Column,
+    all: Column<Body>,
     by_name: BTreeMap<u16, VecDeque<u64>>,
     /// Members by site; 0 if the address is not known.
     sites: BTreeMap<u16, Site>,
     profiles: Profiles,
 }
 
+/// What is compared of a member if neither facts nor numbers leave few candidates.
+#[derive(Debug)]
+struct Body {
+    site: u16,
+    values: Values,
+}
+
 /// What a crowd reads of a fingerprint.
 struct Page<'a> {
     hash: u64,
+    values: &'a Values,
     size: u32,
     facts: &'a Facts,
     numbers: &'a Slots,
@@ -65,7 +78,8 @@ impl SimHashCrowd {
             related_distance,
             short_size,
             addresses: near.addresses,
-            all: Column::default(),
+            least_matches: near.sketch_matches_near.min(near.sketch_matches_far),
+            all: Column::new(),
             by_name: BTreeMap::new(),
             sites: BTreeMap::new(),
             profiles: Profiles::default(),
@@ -77,11 +91,12 @@ impl SimHashCrowd {
         if self.short_size == 0 {
             return None;
         }
-        let SketchView { size, numbers, facts, address: [a, b, c, d, ..], .. } = SketchView::new(compared);
+        let view = SketchView::new(compared);
+        let SketchView { size, values, numbers, facts, address: [a, b, c, d, ..] } = view;
         let [site, name] = [[a, b], [c, d]].map(|bytes| u16::from_be_bytes(bytes.map(|byte| *byte)));
         let is_known = self.addresses && site != 0 && name != 0;
         let [site, name] = if is_known { [site, name] } else { [0, 0] };
-        Some(Page { hash: simhash_of(compared), size, facts, numbers, site, name })
+        Some(Page { hash: simhash_of(compared), values, size, facts, numbers, site, name })
     }
 
     fn text<'a>(&self, page: &Page<'a>) -> Text<'a> {
@@ -91,17 +106,16 @@ impl SimHashCrowd {
 
 impl Crowd for SimHashCrowd {
     fn insert(&mut self, number: u64, compared: &[u8]) {
-        self.all.insert(number, simhash_of(compared));
-        let Some(page) = self.page(compared) else { return };
+        let Some(page) = self.page(compared) else {
+            let body = Body { site: 0, values: [0; VALUE_BYTES] };
+            return self.all.insert(number, simhash_of(compared), body);
+        };
+        self.all.insert(number, page.hash, Body { site: page.site, values: *page.values });
         if page.name != 0 {
             self.by_name.entry(page.name).or_default().push_back(number);
         }
         let text = self.text(&page);
-        let site = self.sites.entry(page.site).or_default();
-        site.insert(text, number);
-        if page.size >= self.short_size {
-            site.long.insert(number, page.hash);
-        }
+        self.sites.entry(page.site).or_default().insert(text, number);
         self.profiles.insert(page.numbers, page.site, number);
     }
 
@@ -116,7 +130,6 @@ impl Crowd for SimHashCrowd {
         }
         if let Some(site) = self.sites.get_mut(&page.site) {
             site.remove(page.facts, number);
-            site.long.remove(number);
             if site.members == 0 {
                 self.sites.remove(&page.site);
             }
@@ -126,51 +139,70 @@ impl Crowd for SimHashCrowd {
 
     fn near(&self, compared: &[u8], found: &mut dyn FnMut(u64)) -> usize {
         let Some(page) = self.page(compared) else {
-            self.all.scan(simhash_of(compared), self.related_distance, &mut |number| {
+            self.all.scan(simhash_of(compared), self.related_distance, &mut |number, _| {
                 found(number);
                 true
             });
             return self.all.len();
         };
-        let mut looked_at = 0;
         let of_name = self.by_name.get(&page.name).into_iter().flatten();
         of_name.for_each(|number| found(*number));
         let own = self.sites.get(&page.site).filter(|_| page.site != 0);
-        let mut by_facts = Vec::new();
+        let others = self.all.len() - own.map_or(0, |own| own.members);
+        let is_short = page.size < self.short_size;
+        let (mut looked_at, mut by_facts, mut by_numbers) = (0, Vec::new(), Vec::new());
         if let Some(own) = own {
             looked_at += own.find(self.text(&page), &mut |numbers| by_facts.push(numbers));
         }
         let count = |lists: &[&VecDeque<u64>]| lists.iter().map(|numbers| numbers.len()).sum::<usize>();
-        let is_short = page.size < self.short_size;
-        let are_many = is_short && count(&by_facts) > FEW;
-        let has_others = self.all.len() > own.map_or(0, |own| own.members);
-        let mut by_numbers = Vec::new();
-        if are_many || has_others {
-            looked_at += self.profiles.find(page.numbers, &mut |by_site| {
-                for (site, numbers) in by_site {
-                    match own.is_some() && *site == page.site {
-                        true => by_numbers.push(numbers),
-                        false => numbers.iter().for_each(|number| found(*number)),
-                    }
-                }
-            });
+        let mut of_own = count(&by_facts);
+        if is_short && (of_own > FEW || others > 0) {
+            looked_at += self.profiles.find(page.numbers, &mut |numbers| by_numbers.push(numbers));
         }
-        let of_site = if are_many && count(&by_numbers) < count(&by_facts) { by_numbers } else { by_facts };
-        of_site.into_iter().flatten().for_each(|number| found(*number));
-        if !is_short && has_others {
-            for (_, other) in self.sites.iter().filter(|(site, _)| own.is_none() || **site != page.site) {
-                looked_at += other.long.len();
-                other.long.scan(page.hash, self.max_distance, &mut |number| {
-                    found(number);
-                    true
-                });
+        if is_short && of_own > FEW {
+            let of_site: Vec<_> = by_numbers.iter().filter_map(|of| of.by_site.get(&page.site)).collect();
+            if count(&of_site) < of_own {
+                (of_own, by_facts) = (count(&of_site), of_site);
             }
+        }
+        // Comparing a candidate takes as long as passing over this number of members.
+        let is_too_many = |candidates: usize| candidates > FEW + self.all.len() / PASSED_OVER;
+        let own_passes = is_too_many(of_own);
+        if !own_passes {
+            by_facts.into_iter().flatten().for_each(|number| found(*number));
+        }
+        let is_other = |site: u16| own.is_none() || site != page.site;
+        let of_others: usize = by_numbers
+            .iter()
+            .map(|of| of.count - own.and_then(|_| of.by_site.get(&page.site)).map_or(0, VecDeque::len))
+            .sum();
+        let others_pass = match is_short {
+            true => is_too_many(of_others),
+            false => is_too_many(others),
+        };
+        if is_short && !others_pass && others > 0 {
+            let of_sites = by_numbers.iter().flat_map(|of| &of.by_site);
+            let of_others = of_sites.filter(|(site, _)| is_other(**site));
+            of_others.flat_map(|(_, numbers)| numbers).for_each(|number| found(*number));
+        } else if !others_pass && others > 0 {
+            let of_others = self.sites.iter().filter(|(site, _)| is_other(**site));
+            of_others.for_each(|(_, site)| site.each(found));
+        }
+        if own_passes || others_pass {
+            looked_at += self.all.len();
+            self.all.scan(page.hash, self.max_distance, &mut |number, body| {
+                let is_wanted = if is_other(body.site) { others_pass } else { own_passes };
+                if is_wanted && sketch::matches(page.values, &body.values) >= self.least_matches {
+                    found(number);
+                }
+                true
+            });
         }
         looked_at
     }
 
     fn related(&self, compared: &[u8], found: &mut dyn FnMut(u64) -> bool) {
-        self.all.scan(simhash_of(compared), self.related_distance, found);
+        self.all.scan(simhash_of(compared), self.related_distance, &mut |number, _| found(number));
     }
 
     fn bytes(&self) -> usize {

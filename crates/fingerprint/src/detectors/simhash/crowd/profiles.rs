@@ -12,8 +12,12 @@ use crate::numbers::{self, SLOTS, Slots};
 
 type Contexts = [u16; SLOTS];
 type Values = [u8; SLOTS];
-/// Numbers of centroids by their sites.
-pub(super) type BySite = BTreeMap<u16, VecDeque<u64>>;
+/// Centroids with the same numbers in the same contexts.
+#[derive(Debug, Default)]
+pub(super) struct BySite {
+    pub(super) by_site: BTreeMap<u16, VecDeque<u64>>,
+    pub(super) count: usize,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
@@ -44,7 +48,8 @@ impl Profiles {
                 profile.by_values.entry(values).or_default()
             }
         };
-        by_site.entry(site).or_default().push_back(number);
+        by_site.by_site.entry(site).or_default().push_back(number);
+        by_site.count += 1;
     }
 
     pub(super) fn remove(&mut self, slots: &Slots, site: u16, number: u64) {
@@ -54,7 +59,7 @@ impl Profiles {
         let Some(profile) = self.by_contexts.get_mut(&contexts) else { return };
         let Some(by_site) = profile.by_values.get_mut(&values) else { return };
         take(by_site, site, number);
-        if !by_site.is_empty() {
+        if by_site.count > 0 {
             return;
         }
         profile.by_values.remove(&values);
@@ -174,11 +179,12 @@ fn without_one(contexts: &Contexts, values: &Values) -> impl Iterator<Item = (us
     })
 }
 
-fn take(by_site: &mut BySite, site: u16, number: u64) {
-    if let Some(numbers) = by_site.get_mut(&site) {
+fn take(of: &mut BySite, site: u16, number: u64) {
+    if let Some(numbers) = of.by_site.get_mut(&site) {
         super::take(numbers, number);
+        of.count -= 1;
         if numbers.is_empty() {
-            by_site.remove(&site);
+            of.by_site.remove(&site);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::super::near::replaced_on_one_site;
 use crate::facts::{self, Facts};
-use crate::scan::{self, Column};
+use crate::scan;
 use leitong_base::hashed::HashedMap;
 
 /// Number of classes of a group from which on a class with one other bit is looked up.
@@ -17,8 +17,6 @@ const LOOKED_UP_MIN: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Site {
     by_count: BTreeMap<u32, Group>,
-    /// Long texts, with their SimHashes.
-    pub(super) long: Column,
     pub(super) members: usize,
 }
 
@@ -103,6 +101,12 @@ impl Site {
                 self.by_count.remove(&count);
             }
         }
+    }
+
+    /// Calls `found` with all centroids.
+    pub(super) fn each(&self, found: &mut dyn FnMut(u64)) {
+        let classes = self.by_count.values().flat_map(|group| &group.classes);
+        classes.flat_map(|class| &class.numbers).for_each(|number| found(*number));
     }
 
     /// Calls `found` with the centroids whose facts are not replaced. Returns the number of entries that were looked at.
