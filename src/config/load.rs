@@ -430,7 +430,7 @@ mod tests {
     #[test]
     fn every_error_names_file_line_key_value_and_remedy() {
         let text = "detektor = \"simhash\"\n\n[simhash.near]\nmax_distence = 3\nmax_distance = 40\n\
-                    duplicates = \"al\"\nsketch_matches_short = \"many\"\n[page]\nbytes_max = 1.5\n\
+                    duplicates = \"al\"\nsketch_matches_more = \"many\"\n[page]\nbytes_max = 1.5\n\
                     [segment]\nfold_script = 1\nuser_dictionary = \"${NOPE}/x\"\nstop_word_languages = \"zh\"\n\
                     [nonsense]\na = 1\n";
         let mut faults = parsed(text).expect_err("invalid");
@@ -444,7 +444,7 @@ mod tests {
                 "leitong.toml: line 4: simhash.near.max_distence: no such key; did you mean simhash.near.max_distance?",
                 "leitong.toml: line 5: simhash.near.max_distance = 40: must be a whole number from 0 to 20",
                 "leitong.toml: line 6: simhash.near.duplicates = \"al\": must be \"all\" or \"contained\" or \"same\"",
-                "leitong.toml: line 7: simhash.near.sketch_matches_short = (4 characters, not shown): must be a whole number from 0 to 64",
+                "leitong.toml: line 7: simhash.near.sketch_matches_more = (4 characters, not shown): must be a whole number from 0 to 64",
                 "leitong.toml: line 9: page.bytes_max = 1.5: must be a whole number from 1024 to 1073741824",
                 "leitong.toml: line 11: segment.fold_script = 1: must be true or false",
                 "leitong.toml: line 12: segment.user_dictionary: the environment variable NOPE \

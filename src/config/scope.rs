@@ -36,7 +36,7 @@ pub(super) enum SettingPlace {
 /// Settings of detectors that a configuration holds as well.
 const DETECTOR_SETTINGS_OF_RUNS: [&str; 9] = [
     "simhash.near.max_distance",
-    "simhash.near.sketch_matches_short",
+    "simhash.near.sketch_matches_more",
     "simhash.near.addresses",
     "simhash.near.duplicates",
     "paragraph.boilerplate_file",
@@ -82,8 +82,17 @@ const CONSTANTS: [(&str, &str); 25] = [
 ];
 
 /// Settings that were removed, each with its former default and advice for users who had changed it.
-const GONE: [(&str, &str, &str); 1] =
-    [("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page")];
+const GONE: [(&str, &str, &str); 7] = [
+    ("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page"),
+    ("simhash.near.sketch_matches_far", "25", JUDGED),
+    ("simhash.near.sketch_matches_short", "52", JUDGED),
+    ("simhash.near.short_text_size", "1400", JUDGED),
+    ("simhash.near.sketch_matches_short_apart", "31", JUDGED),
+    ("simhash.near.short_text_size_apart", "400", JUDGED),
+    ("simhash.near.contained_min", "0.93", JUDGED),
+];
+/// Advice for users who had changed how many values must agree.
+const JUDGED: &str = "to take fewer pages of one template for copies, raise simhash.near.sketch_matches_more";
 
 /// Returns the former default of a removed setting, and what to do instead.
 pub(super) fn removed_setting(name: &str) -> Option<(&'static str, &'static str)> {

@@ -44,8 +44,6 @@ const FAMILY_WORDS: usize = 2;
 const FAMILY_BYTES_MIN: usize = 9;
 /// Minimum number of letters of the last word of a name of a family.
 const MEMBER_LETTERS: usize = 2;
-/// Maximum number of digits of a number that counts pages. A longer one may be a date (`20260501`).
-const SERIAL_DIGITS_MAX: usize = 7;
 /// Folders that documentation has instead of a version's number.
 const VERSION_WORDS: [&str; 12] = [
     "latest", "stable", "unstable", "current", "nightly", "next", "dev", "devel", "main", "master", "trunk",
@@ -91,9 +89,6 @@ pub struct Address {
     pub family: String,
     /// The last word of a name of a family: `doc`. Empty if there is no family.
     pub member: String,
-    /// True if the page is only numbered: `/joke/123`, `/show?id=123`. Pages that people wrote often are, one after the
-    /// other. Numbers that begin with 0 or have more digits may be dates or codes.
-    pub is_numbered: bool,
     /// The part of the url that is shared by all pages of an article that is split over several pages. Empty
     /// for other pages. It cannot be found from the url, only from the page's markup; see `extract/page_kind/paged`.
     pub article: String,
@@ -120,15 +115,7 @@ impl Address {
             false => format!("{host}{}{last}{query}", without_versions(folders)),
         };
         let (family, member) = family(last);
-        Self {
-            site: site.to_owned(),
-            name,
-            subject: subject(last),
-            family,
-            member,
-            is_numbered: is_numbered(last, url.query()),
-            article: String::new(),
-        }
+        Self { site: site.to_owned(), name, subject: subject(last), family, member, article: String::new() }
     }
 }
 
@@ -216,17 +203,6 @@ fn family(last: &str) -> (String, String) {
         true => (family.to_ascii_lowercase(), member.to_ascii_lowercase()),
         false => Default::default(),
     }
-}
-
-/// Returns true if a page has only a number: the last value of its query or, without a query, its last path segment.
-fn is_numbered(last: &str, query: Option<&str>) -> bool {
-    let number = match query {
-        Some(query) => query.rsplit('=').next().unwrap_or_default(),
-        None => without_extension(last),
-    };
-    (1..=SERIAL_DIGITS_MAX).contains(&number.len())
-        && number.bytes().all(|byte| byte.is_ascii_digit())
-        && !number.starts_with('0')
 }
 
 /// Returns the name of a list of members without its end.
@@ -474,17 +450,6 @@ mod tests {
             ["libtea-doc", "green-tea-2", "how-to-brew-green-tea-v2", "a-b-tea", "tea", "", "green-tea-"]
         {
             assert_eq!(family(last), of("", ""), "{last}");
-        }
-    }
-
-    #[test]
-    fn a_page_may_be_only_numbered() {
-        let is_numbered = |rest: &str| Address::from_url(&format!("https://a.example/{rest}")).is_numbered;
-        for rest in ["joke/1", "jokes/1234567.html", "show.php?cat=tea&id=12", "42/"] {
-            assert!(is_numbered(rest), "{rest}");
-        }
-        for rest in ["joke-1", "0411", "weather/20260501", "1.4", "tea?id=a1", "12?q=tea", "?id=", ""] {
-            assert!(!is_numbered(rest), "{rest}");
         }
     }
 

@@ -1,12 +1,11 @@
 //! Compares the addresses of two pages: whether they are the same page, may be of one series, are about
 //! different things, or are parts of one paged article. An address takes eight bytes per page: 16 bits each of the
 //! hashes of site and name, then 32 bits, of which the first is 1 for a part of a paged article. Parts have 23 bits of
-//! the article and 8 of the subject. Other pages have 30 bits of the subject. For pages without a subject the second bit
-//! is 1, followed by 15 bits each of the family and its member, all 0 for a numbered page in letters.
+//! the article and 8 of the subject. Other pages have 30 bits of the subject. For members of a family without
+//! a subject the second bit is 1, followed by 15 bits each of the family and its member.
 
 use crate::idf;
 use crate::secret::TextHash;
-use crate::units::is_unit;
 use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -14,8 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(crate) const ADDRESS_BYTES: usize = 8;
 /// Bit of the last four bytes that marks a part of a paged article.
 const PART: u32 = 1 << 31;
-/// Bit of the last four bytes that marks a page without a subject: a member of a family or, if all bits after it are 0,
-/// a numbered page.
+/// Bit of the last four bytes that marks a page without a subject: a member of a family.
 const NO_SUBJECT: u32 = 1 << 30;
 /// Number of bits of the hash of a page's subject.
 const SUBJECT_BITS: u32 = 30;
@@ -102,11 +100,6 @@ pub(super) fn subjects_agree(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> 
     subjects(a, b).is_some_and(|[a, b]| a == b)
 }
 
-/// Returns true if both pages are only numbered and their texts are in letters.
-pub(super) fn are_numbered(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bool {
-    [a, b].map(article_and_subject) == [NO_SUBJECT; 2]
-}
-
 /// Returns the hashes of the subjects, or of two members of one family, with the largest number of bits that both
 /// addresses have; `None` if one has no subject. A page is compared with all near pages of its site, so with few bits,
 /// some of them would seem to have the same subject.
@@ -151,7 +144,6 @@ pub(super) fn encoded(address: &Address, text: &str, hash: &TextHash) -> [u8; AD
     let [site, name] = [&address.site, &address.name].map(|text| bits(text, 16));
     let subject = if is_about(text, &address.subject) { bits(&address.subject, SUBJECT_BITS) } else { 0 };
     let article_and_subject = match address.article.as_str() {
-        "" if address.is_numbered && !text.chars().any(is_unit) => NO_SUBJECT.into(),
         "" if subject == 0 && !address.family.is_empty() => {
             let [family, member] = [&address.family, &address.member].map(|text| bits(text, FAMILY_BITS));
             u64::from(NO_SUBJECT) | family << FAMILY_BITS | member
@@ -274,19 +266,6 @@ mod tests {
             !subjects_differ(doc, about) && subjects_agree(about, about),
             "a subject goes before a family"
         );
-    }
-
-    #[test]
-    fn numbered_pages_in_letters_are_known() {
-        let encode = |last: &str, text: &str| {
-            encoded(&Address::from_url(&format!("https://a.example/{last}")), text, &TextHash::default())
-        };
-        let joke = encode("joke/1", "a horse comes into a bar");
-        assert!(are_numbered(joke, encode("joke/2", "a man comes into a bar")));
-        for other in [encode("joke/2", "本市今天晴"), encode("joke/tea", "a horse"), encode("", "a horse")]
-        {
-            assert!(!are_numbered(joke, other));
-        }
     }
 
     #[test]

@@ -32,48 +32,27 @@ pub struct NearConfig {
     /// Confirmation of candidates: `sketch` (by a second, independent fingerprint) or `none` (the paper's
     /// method).
     pub confirm: Confirm,
-    /// Number of the 64 sketch values that must agree between texts of the same SimHash. In unrelated texts, 4 to 8
-    /// agree. Long texts of one site under different names need 15 more, and versions of one page 6 fewer.
+    /// Number of the 64 sketch values that must agree in any case: six fewer between versions of one page. In unrelated
+    /// texts, 4 to 8 agree.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_near: u32,
-    /// Number of the 64 sketch values that must agree between SimHashes at `max_distance`. For smaller distances,
-    /// the number is interpolated between this one and `sketch_matches_near`.
+    /// Number of the 64 sketch values that must agree beyond those that the judge requires for texts of these sizes,
+    /// facts, numbers, SimHashes and addresses. With 6, fewer pages of one template are taken for copies, and fewer
+    /// edited copies are found.
     #[schemars(range(min = 0, max = 64))]
-    pub sketch_matches_far: u32,
-    /// Number of the 64 sketch values that must agree for the shortest texts. It falls linearly with the
-    /// length, to 25 at 1,400 characters of Chinese, or half as many words of English. Lower values find more
-    /// edited and cut copies of short texts, but also more short pages of one template.
-    #[schemars(range(min = 0, max = 64))]
-    pub sketch_matches_short: u32,
-    /// Size below which a text is short, in characters of Chinese; an English word counts as two.
-    #[schemars(range(min = 0, max = 65_535))]
-    pub short_text_size: u32,
+    pub sketch_matches_more: u32,
     /// Compares the addresses of pages as well. Pages of one site under different names are often a series from
     /// one template, so more values must agree. Fewer must agree for pages of different sites, or of one name: a
     /// page that was moved, mirrored or fetched again. `false`: addresses are ignored.
     pub addresses: bool,
-    /// `sketch_matches_short` for pages of different sites under different names. For pages of one name, short texts
-    /// need no more matches than long ones.
-    #[schemars(range(min = 0, max = 64))]
-    pub sketch_matches_short_apart: u32,
-    /// `short_text_size` for pages of different sites.
-    #[schemars(range(min = 0, max = 65_535))]
-    pub short_text_size_apart: u32,
-    /// Share of the shorter text, as estimated from the sketches, that must be in the longer text for the two
-    /// to be near even if fewer values agree than `sketch_matches_short` requires. This finds a short text
-    /// again after its end was cut off or a line was added. Applies only to pages whose addresses are not
-    /// known.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub contained_min: f64,
     /// Minimum length of the shorter of two near texts, as a share of the length of the longer one. If it is
     /// shorter, it is an excerpt.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub length_ratio_min: f64,
-    /// Size below which texts are short, for the comparison of numbers. Short texts are not near if their numbers
-    /// differ in the same places: at most one for every three that are the same, or one for every one in versions
-    /// of one page. Short texts of one site under different names are not near either if a number, version or name
-    /// was replaced. In longer ones, a sixteenth of these may be replaced, and several numbers only if as many are
-    /// the same. 0: numbers, versions and names are ignored.
+    /// Size below which texts are short, in characters of Chinese; an English word counts as two. Short texts are not near
+    /// if their numbers differ in the same places: at most one for every three that are the same, unless they are
+    /// versions of one page. Short texts of one site under different names are not near either if a number, version or
+    /// name was replaced; in longer ones a sixteenth of these may be. 0: numbers, versions and names are ignored.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
     /// Near pages that are duplicates, by their relation to the canonical page: `all`; `contained` (`SAME` and
@@ -132,20 +111,15 @@ impl Default for SimHashConfig {
 
 impl Default for NearConfig {
     fn default() -> Self {
-        // Distance, bands and confirmation: ADR 1. Demands by length, contained passages and numbers: ADR 16. Demands
-        // by addresses: ADR 20. Related pages: ADR 20 and 32. Long texts: ADR 40.
+        // Distance, bands and confirmation: ADR 1. Numbers: ADR 16. Addresses: ADR 20. Related pages: ADR 20 and 32.
+        // The judge: ADR 50.
         Self {
             max_distance: 20,
             candidates: Candidates::Bands,
             confirm: Confirm::Sketch,
             sketch_matches_near: 25,
-            sketch_matches_far: 25,
-            sketch_matches_short: 52,
-            short_text_size: 1_400,
+            sketch_matches_more: 0,
             addresses: true,
-            sketch_matches_short_apart: 31,
-            short_text_size_apart: 400,
-            contained_min: 0.93,
             length_ratio_min: 0.5,
             number_text_size: 1_000,
             duplicates: Duplicates::All,

@@ -6,21 +6,16 @@
 //! A SimHash within the distance only makes a candidate: among a hundred million unrelated pages there is
 //! always one. Beyond that, near means: *most of the shorter text is in the longer one, the lengths are
 //! comparable, and the difference is wording, not the facts that the page is about*. In detail:
-//! * The sketches agree. They see runs of nine letters, ignore spaces and typography, and err on other pairs
-//!   than the SimHash does.
-//! * The [`addresses`] decide how much must agree, and which facts. Pages that a program generates from one
-//!   template are on one site under different names. There most must agree, more for shorter texts, and no
-//!   *fact* of a short text may be replaced: no number, version or name (`facts.rs`; of long texts a
-//!   sixteenth may be, as of short ones in other languages). Numbered pages of common words, such as jokes, are told
-//!   again in other words, so less must agree (`are_stories`). If the last words of both addresses name what
-//!   the texts are about, these must be the same. The same name on one site means one page at two times: a
-//!   quarter of both texts is enough. On different sites a shared template is unlikely, so less must agree.
-//!   If an address is not known, short texts need as much as on one site, long ones as little as on
-//!   different sites. Less is enough if nearly all of the shorter text is in the longer one: a cut or an
-//!   addition shows on one side only, but pages of one template differ on both. The sketch and the two
-//!   sizes show this (`matches_contained`).
+//! * The *judge* (`near::weight`) adds up the evidence: how much the sketches agree, how long the texts are, how far the
+//!   SimHashes are apart, which share of the facts is replaced, how many numbers differ in the same place, and how the
+//!   [`addresses`] are related. The sketches see runs of nine letters, ignore spaces and typography, and err on other
+//!   pairs than the SimHash does. The same name on one site means one page at two times; pages that a program generates
+//!   from one template are on one site under different names.
 //! * The [`numbers`] of a short text in the same places are the same: weather, markets and results of two
 //!   days are not copies, whatever the sites.
+//! * On one site no *fact* of a short text may be replaced: no number, version or name (`facts.rs`; of long texts a
+//!   sixteenth may be, as of short ones in other languages). If the last words of both addresses name what the texts are
+//!   about, these must be the same.
 //!
 //! Texts that are not near but have passages in common are *related* (`matches_needed_to_relate`): excerpts,
 //! merged pages, pages of one template. A related page founds a cluster, and its verdict names another version
@@ -29,8 +24,7 @@
 //!
 //! `confirm = "none"` is the paper's method. The measurements are in
 //! `docs/adr/0016-contained-passages-and-numbers.md`, `docs/adr/0020-addresses-and-templates.md` and
-//! `docs/adr/0032-passages-find-excerpts.md`; the rules in force are in
-//! `docs/adr/0040-what-differs-decides.md`.
+//! `docs/adr/0032-passages-find-excerpts.md`; the weights are from `docs/adr/0050-one-judge.md`.
 //!
 //! Encoding, 134 bytes: see `encoding.rs`.
 //!
@@ -66,7 +60,7 @@ use leitong_text::segment::Terms;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
-const VERSION: u32 = 17;
+const VERSION: u32 = 18;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near, or verdicts name
 /// other related pages.
 const NEAR_VERSION: u32 = 16;
@@ -85,8 +79,6 @@ const BLOCK_BITS: u32 = 64 / BLOCKS;
 #[derive(Debug)]
 pub struct SimHash {
     config: SimHashConfig,
-    /// `contained_min` in basis points.
-    contained_min: u32,
     length_ratio_min: u32,
     /// For each block, the masks that XOR a value to every value within its radius (a Hamming ball).
     masks: [Vec<u16>; BLOCKS as usize],
@@ -111,7 +103,6 @@ impl SimHash {
         let term_hash = TextHash::new(secret, Purpose::Terms);
         Self {
             config: config.clone(),
-            contained_min: basis_points(config.near.contained_min),
             length_ratio_min: basis_points(config.near.length_ratio_min),
             masks,
             term_hash,
@@ -338,7 +329,7 @@ impl Detector for SimHash {
         let mut evidence = Map::new();
         evidence.insert("sketch_matches".into(), matches.into());
         if self.config.near.confirm == Confirm::Sketch {
-            evidence.insert("sketch_matches_needed".into(), self.required_matches(&a, &b).1.into());
+            evidence.insert("sketch_matches_needed".into(), self.required_matches(&a, &b).into());
             let sizes = [a.view.size, b.view.size];
             let ratio = u64::from(sizes[0].min(sizes[1])) * 10_000 / u64::from(sizes[0].max(sizes[1]).max(1));
             evidence.insert("length_ratio".into(), (ratio as f64 / 10_000.0).into());
@@ -349,8 +340,8 @@ impl Detector for SimHash {
             evidence.insert("facts_replaced".into(), (f64::from(replaced) / 100.0).into());
             let addresses = self.addresses(&a.view, &b.view);
             evidence.insert("addresses".into(), addresses.as_str().into());
-            if self.subjects_differ(matches, &a.view, &b.view, addresses) {
-                evidence.insert("subjects".into(), "different".into());
+            if let Some(reason) = self.decided_by(&a, &b) {
+                evidence.insert("decided_by".into(), reason.into());
             }
         }
         if self.config.near.candidates == Candidates::Bands {

@@ -1,0 +1,49 @@
+//! Prints the fingerprints of labelled pages, for `tools/measure/judge.py`.
+//!
+//! usage: `cargo run --release --example fingerprints < pages.jsonl > fingerprints.jsonl` One object per page: id,
+//! cluster, label, fingerprint in hexadecimal digits (null if the page has none). Pages have `html` or `text`.
+
+use std::io::{BufRead, BufWriter, Write};
+
+use leitong::{Config, Deduplicator, Page};
+use leitong_base::record::LogRecord;
+use serde_json::{Value, json};
+
+/// Number of pages that are fingerprinted at once.
+const BATCH: usize = 512;
+
+fn page_of(line: &Value) -> Page {
+    let field = |name: &str| line[name].as_str().unwrap_or_default();
+    let mut page = match line["html"].as_str() {
+        Some(html) => Page::html(field("url"), html),
+        None => Page::text(field("url"), field("text")),
+    };
+    page.title = line["title"].as_str().map(str::to_owned);
+    page
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut deduplicator = Deduplicator::new(&Config::default())?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let lines: Vec<Value> = std::io::stdin()
+        .lock()
+        .lines()
+        .map(|line| Ok(serde_json::from_str(&line?)?))
+        .collect::<anyhow::Result<_>>()?;
+    for lines in lines.chunks(BATCH) {
+        let records = deduplicator.fingerprint_batch(0, lines.iter().map(page_of).collect());
+        for (line, record) in lines.iter().zip(records) {
+            let fingerprint = match &record {
+                LogRecord::Page(page) => page.outcome.fingerprint(),
+                _ => None,
+            };
+            let digits =
+                fingerprint.map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+            let row = json!({
+                "id": line["id"], "cluster": line["cluster"], "label": line["label"], "fingerprint": digits,
+            });
+            writeln!(out, "{row}")?;
+        }
+    }
+    Ok(())
+}
