@@ -109,11 +109,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(base) = &arguments.url_base {
         inputs.iter_mut().zip(&below).for_each(|(input, below)| input.set_url_below(base, below));
     }
-    let fingerprint_stage = Arc::new(
-        FingerprintStage::new(config.clone())
-            .map_err(Wrong::from)?
-            .compressing_texts(arguments.kept.compressed_texts()),
-    );
+    let fingerprint_stage = FingerprintStage::new(config.clone())
+        .map_err(Wrong::from)?
+        .compressing_texts(arguments.kept.compressed_texts());
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));
@@ -138,6 +136,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         checkpoint.check_inputs(&paths)?;
         rules.warc_base.iter().for_each(|base| base.restore(&checkpoint.warc_files));
     }
+    let fingerprint_stage = Arc::new(fingerprint_stage);
     let run = Run {
         arguments,
         config,
@@ -245,8 +244,8 @@ impl Run<'_> {
         // Documents are written before the table. If writing them fails, the next run with this table decides
         // on them again.
         let until = cluster_stage.clusterer().position().next_log_offset;
-        let table = arguments.table.as_deref();
-        let table = table.map(|folder| TableOfRun { folder, oldest, begun_at, until });
+        let table = self.table_dir.as_deref().and_then(|dir| Some((dir.folder(), dir.id()?)));
+        let table = table.map(|(folder, id)| TableOfRun { folder, id, oldest, begun_at, until });
         keeping.finish(sink.into_inner(), table.as_ref())?;
         self.finish(&cluster_stage.into_clusterer(), &readings, (&counts, &read, source.skipped()))
     }
