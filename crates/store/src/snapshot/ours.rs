@@ -21,6 +21,8 @@ pub(super) const RECENT_NAME: &str = "verdicts.leitong";
 /// Name of the [mark](super::checkpointed) in the table's folder, and of its copy in the folder of
 /// checkpoints.
 pub(super) const MARK: &str = "checkpoint.mark";
+/// Name of the file that tells which run of `dedup` was begun last, and when.
+pub(super) const START: &str = "run.start";
 /// Name of the file by which a process locks a folder. It is empty.
 pub(super) const LOCK: &str = "lock";
 
