@@ -521,6 +521,7 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     let other = self::folder();
     killed_after_three_batches(other.path());
     std::fs::copy(other.path().join("centroids.leitong"), table.join("centroids.leitong")).expect("copied");
+    std::fs::remove_file(table.join("verdicts.leitong")).expect("removed");
     let refused = started(&good).err().expect("refused");
     assert!(refused.contains("belongs to another table"), "{refused}");
     // Its verdicts.

@@ -288,7 +288,8 @@ fn texts_and_sizes_of_another_table_are_refused() {
     let [table, other, keep] = ["table", "other", "kept.jsonl"].map(path);
     let input = file(folder.path(), "pages.jsonl", &merged(4));
     for table in [&table, &other] {
-        let options = ["--table", name(table), "--verify", "--cluster-sizes", "--keep", name(&keep)];
+        let options =
+            ["--table", name(table), "--verify", "--cluster-sizes", "--annotate", "--keep", name(&keep)];
         let run = dedup_files(&options, &[&input]);
         assert_eq!(run.status, 0, "{}", run.stderr);
         std::fs::remove_file(&keep).expect("removed");
@@ -298,7 +299,8 @@ fn texts_and_sizes_of_another_table_are_refused() {
         let own = std::fs::read(table.join(stranger)).expect("a file");
         std::fs::copy(other.join(stranger), table.join(stranger)).expect("copied");
         let head = std::fs::read(table.join("centroids.leitong")).expect("a head");
-        let run = dedup_files(&["--table", name(&table), option, "--keep", name(&keep)], &[&next]);
+        let options = ["--table", name(&table), option, "--annotate", "--keep", name(&keep)];
+        let run = dedup_files(&options, &[&next]);
         assert_eq!(run.status, 1, "{}", run.stderr);
         assert!(
             run.stderr.contains("another table") && run.stderr.contains("restore the whole folder"),
