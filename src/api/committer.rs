@@ -158,7 +158,7 @@ impl Committer {
     fn save_now_and_then(&mut self) {
         let began = Instant::now();
         let saved = self.save().and_then(|()| {
-            let head = journal_head(&self.settings, self.store.position());
+            let head = journal_head(&self.settings, self.store.position(), self.folder.id());
             match Journal::create(&self.folder.journal_path(), head) {
                 Ok(journal) => self.journal = journal,
                 Err(error) => {
@@ -199,7 +199,7 @@ impl Committer {
             let recent = self.store.recent();
             self.folder.save_recent(recent.len() as u64, recent.iter())?;
         }
-        self.folder.save_in_between(self.store.read().clusterer(), &self.settings)
+        self.folder.save_in_between(self.store.read()?.clusterer(), &self.settings)
     }
 }
 

@@ -6,7 +6,6 @@
 //!
 //! Invariant: no body causes a panic, or more work than its pages may cost (`page.work_max`).
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -112,12 +111,17 @@ impl Core {
         self.stage.corpus_header()
     }
 
-    /// Decompresses a body by its content codings.
-    pub(super) fn decompressed(&self, body: Vec<u8>, codings: Option<&[u8]>) -> Result<Vec<u8>, Problem> {
-        let max = self.body_bytes_max;
-        match decompressed(&body, codings, max) {
-            Ok(Cow::Owned(decompressed)) => Ok(decompressed),
-            Ok(Cow::Borrowed(_)) => Ok(body),
+    /// Decompresses a body by its content codings into at most `max` bytes. Returns `None` if it is larger than that, but
+    /// may be within the limit of bodies.
+    pub(super) fn decompressed(
+        &self,
+        body: &[u8],
+        codings: Option<&[u8]>,
+        max: usize,
+    ) -> Result<Option<Vec<u8>>, Problem> {
+        match decompressed(body, codings, max) {
+            Ok(decompressed) => Ok(Some(decompressed.into_owned())),
+            Err(DecompressError::TooLarge) if max < self.body_bytes_max => Ok(None),
             Err(DecompressError::Damaged) => Err(Problem::new(
                 ProblemKind::BrokenBody,
                 "the compressed body is damaged or ends early; send it again",
@@ -125,7 +129,8 @@ impl Core {
             Err(DecompressError::TooLarge | DecompressError::TooManyCodings(_)) => Err(Problem::new(
                 ProblemKind::TooLarge,
                 format!(
-                    "the body cannot be decompressed within {max} bytes (api.body_bytes_max) and 5 content codings"
+                    "the body cannot be decompressed within {} bytes (api.body_bytes_max) and 5 content codings",
+                    self.body_bytes_max
                 ),
             )),
         }

@@ -81,7 +81,7 @@ fn answers(clusterer: Clusterer, folder: &Path) -> (Vec<Result<String, String>>,
     };
     let config = Config::default();
     let dir = TableDir::open(folder).expect("a table's folder");
-    let head = journal_head(&settings, clusterer.position());
+    let head = journal_head(&settings, clusterer.position(), None);
     let journal = Journal::create(&dir.journal_path(), head).expect("a journal");
     let store = Arc::new(Store::new(clusterer, &settings, &config));
     let committer = Committer::new(Arc::clone(&store), journal, dir, settings, &config.api);

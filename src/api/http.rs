@@ -40,6 +40,11 @@ const PREPARED_AT_ONCE: usize = 16;
 const OFFERED_CODINGS: &str = "gzip, deflate, br, zstd";
 /// Content codings that a body may have.
 const CODINGS: [&str; 7] = ["gzip", "x-gzip", "deflate", "br", "zstd", "identity", ""];
+/// Minimum number of bytes of a compressed body for which memory is reserved.
+const DECOMPRESSED_MIN: usize = 1 << 14;
+/// Number of times its size that a compressed body may have before more memory is reserved, again this many times as
+/// much.
+const DECOMPRESSED_TIMES: usize = 4;
 /// Approximate memory for the verdict on a stored page until it is sent.
 const VERDICT_BYTES: usize = 4096;
 
@@ -189,17 +194,7 @@ impl Edge {
         let codings = content_codings(&parts.headers)?;
         let body = body::receive(incoming, self.limits, &self.memory, reserved).await?;
         let is_packed = codings.is_some() || body.starts_with(b"\x1f\x8b");
-        let body = if is_packed {
-            let limit = self.limits.bytes_max;
-            self.memory.reserve(reserved, body.capacity() + limit).await?;
-            let decompress =
-                move |core: &Core, _: &mut _| core.decompressed(body, codings.as_ref().map(String::as_bytes));
-            let body = self.pool.run(Urgency::LookUp, decompress).await??;
-            Memory::shrink(reserved, body.capacity());
-            body
-        } else {
-            body
-        };
+        let body = if is_packed { self.decompressed(body, codings, reserved).await? } else { body };
         let corpus = self.core.corpus_header().and_then(|name| parts.headers.get(name));
         let content_type =
             parts.headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
@@ -209,6 +204,31 @@ impl Edge {
             corpus: corpus.map(|value| value.as_bytes().to_vec()),
             body,
         })
+    }
+
+    /// Decompresses a body. Memory is reserved for a few times its size, and for more only if that is not enough. So a
+    /// small body does not keep the memory from others. All attempts together cost at most a third more than the last.
+    async fn decompressed(
+        &self,
+        body: Vec<u8>,
+        codings: Option<String>,
+        reserved: &mut Reserved,
+    ) -> Result<Vec<u8>, Problem> {
+        let bytes_max = self.limits.bytes_max;
+        let (body, codings) = (Arc::new(body), Arc::new(codings));
+        let mut max = body.len().max(DECOMPRESSED_MIN).saturating_mul(DECOMPRESSED_TIMES).min(bytes_max);
+        loop {
+            self.memory.reserve(reserved, body.capacity() + max).await?;
+            let (compressed, codings) = (Arc::clone(&body), Arc::clone(&codings));
+            let decompress = move |core: &Core, _: &mut _| {
+                core.decompressed(&compressed, codings.as_deref().map(str::as_bytes), max)
+            };
+            if let Some(decompressed) = self.pool.run(Urgency::LookUp, decompress).await?? {
+                Memory::shrink(reserved, decompressed.capacity());
+                return Ok(decompressed);
+            }
+            max = max.saturating_mul(DECOMPRESSED_TIMES).min(bytes_max);
+        }
     }
 
     /// Handles `POST /v1/lookup`: one page, or a batch on all cores.

@@ -29,6 +29,7 @@ pub(crate) mod problem;
 pub(crate) mod recent;
 mod records;
 pub(crate) mod server;
+pub(crate) mod shared_stage;
 pub(crate) mod store;
 pub(crate) mod tables;
 pub(crate) mod token;

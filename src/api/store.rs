@@ -1,15 +1,19 @@
 //! Opens the table of a server, and shares it between look-ups and the committer.
 //!
-//! Look-ups hold the read lock while they search. The [committer](super::committer) holds the write lock
-//! while it decides. No lock is held while a page is parsed, or during a wait for the disk. Cost of opening:
+//! Look-ups [hold the read lock](super::shared_stage) while they search. The [committer](super::committer) holds the
+//! write lock while it decides; if it panics, there is no table for look-ups any more. No lock is held while a page is
+//! parsed, or during a wait for the disk. Cost of opening:
 //! loading the table, and deciding again on the pages in the journal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use parking_lot::MappedRwLockReadGuard;
+
 use super::committer::Committer;
 use super::problem::{Problem, ProblemKind};
 use super::recent::{Named, Recent};
+use super::shared_stage::{SharedStage, StageReader};
 use super::tables::{AsOf, KnownCluster, LookedUp, Tables};
 use crate::config::Config;
 use crate::pipeline::cluster_stage::ClusterStage;
@@ -24,7 +28,9 @@ use leitong_store::snapshot::{Journal, SnapshotError, TableDir, TableSettings, T
 
 /// A table, and the recent verdicts.
 pub(crate) struct Store {
-    table: RwLock<ClusterStage>,
+    table: SharedStage,
+    /// The table for look-ups.
+    reader: StageReader,
     recent: RwLock<Recent>,
     /// True if nothing more can be stored until a restart.
     journal_failed: AtomicBool,
@@ -61,10 +67,10 @@ impl Store {
                 Ok(())
             },
         )?;
-        store.write().clusterer_mut().insert_pending()?;
+        store.table.write(|stage| stage.clusterer_mut().insert_pending())?;
         let (journal, torn) = match opened {
             Some(opened) => opened,
-            None => (Journal::create(&path, journal_head(&settings, store.position()))?, None),
+            None => (Journal::create(&path, journal_head(&settings, store.position(), folder.id()))?, None),
         };
         let store = Arc::new(store);
         let committer = Committer::new(Arc::clone(&store), journal, folder, settings, &config.api);
@@ -74,8 +80,10 @@ impl Store {
     /// Creates a store of this table, without recent verdicts.
     pub(super) fn new(clusterer: Clusterer, settings: &TableSettings, config: &Config) -> Self {
         let stage = ClusterStage::new(clusterer, Arc::clone(&settings.detector), settings.cluster_hash);
+        let table = SharedStage::new(stage);
         Self {
-            table: RwLock::new(stage),
+            reader: table.reader(),
+            table,
             recent: RwLock::new(Recent::new(config.api.recent_bytes_max)),
             journal_failed: AtomicBool::new(false),
         }
@@ -131,7 +139,7 @@ impl Store {
         decided_at: Timestamp,
     ) -> Result<Vec<Verdict>, TableFault> {
         let records = pages.into_iter().map(|page| LogRecord::Page(Box::new(page))).collect();
-        let conclusions = self.write().decide_batch(records, decided_at)?;
+        let conclusions = self.table.write(|stage| stage.decide_batch(records, decided_at))?;
         conclusions
             .iter()
             .for_each(|conclusion| metrics::committed(&metrics::Outcome::from_conclusion(conclusion)));
@@ -155,9 +163,9 @@ impl Store {
         all
     }
 
-    /// Fails if the table makes no more decisions because its files failed.
+    /// Fails if the table makes no more decisions because its files failed, or because a decision panicked.
     pub(super) fn check(&self) -> Result<(), TableFault> {
-        self.read().clusterer().check()
+        self.read()?.clusterer().check()
     }
 
     /// Records that the journal accepts no more pages.
@@ -165,19 +173,21 @@ impl Store {
         self.journal_failed.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the position of the table.
+    /// Returns the position of the table. Only the committer, and those that open the store, may call it.
     #[must_use]
     pub(crate) fn position(&self) -> Position {
-        self.read().clusterer().position()
+        self.table.read().clusterer().position()
     }
 
-    /// Locks the table for reading, which several threads can do at once.
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, ClusterStage> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, ClusterStage> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the table for reading, which several threads can do at once. Fails if the committer panicked while it
+    /// decided, because then the table is half changed.
+    pub(super) fn read(&self) -> Result<MappedRwLockReadGuard<'_, ClusterStage>, TableFault> {
+        self.reader.read().ok_or_else(|| {
+            TableFault::unreadable(
+                "a decision has failed because of a bug in Leitong, please report it; all answered pages are in the \
+                 journal, from which a restart reads them",
+            )
+        })
     }
 
     pub(super) fn recent(&self) -> RwLockReadGuard<'_, Recent> {
@@ -197,7 +207,7 @@ impl Tables for Store {
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {
-        let table = self.read();
+        let table = self.read().map_err(|fault| unreliable(&fault))?;
         let position = table.clusterer().position();
         record.source = place(position.next_log_offset);
         let previewed = table.view().preview(record, preview, now, scratch);
@@ -233,7 +243,9 @@ impl Tables for Store {
     }
 
     fn measure(&self) {
-        metrics::centroids(0, self.read().clusterer().centroid_count());
+        if let Some(table) = self.reader.read() {
+            metrics::centroids(0, table.clusterer().centroid_count());
+        }
     }
 
     fn cluster(
@@ -243,7 +255,7 @@ impl Tables for Store {
         scratch: &mut Scratch,
     ) -> Result<KnownCluster, Problem> {
         let (centroid, position) = {
-            let table = self.read();
+            let table = self.read().map_err(|fault| unreliable(&fault))?;
             (table.clusterer().centroid(id, scratch), table.clusterer().position())
         };
         let centroid = centroid.map_err(|fault| unreliable(&fault))?;
@@ -271,8 +283,12 @@ pub(crate) fn place(log_offset: u64) -> Place {
     Place::Line { input: "api".into(), line: log_offset + 1 }
 }
 
-/// Returns the head of a journal that begins where the table ends.
-pub(super) fn journal_head(settings: &TableSettings, position: Position) -> JournalHead {
+/// Returns the head of a journal that begins where the table with the id `table_id` ends.
+pub(super) fn journal_head(
+    settings: &TableSettings,
+    position: Position,
+    table_id: Option<u64>,
+) -> JournalHead {
     let salt = Timestamp::now().as_ms() as u64;
     JournalHead {
         format_version: FORMAT_VERSION,
@@ -282,6 +298,7 @@ pub(super) fn journal_head(settings: &TableSettings, position: Position) -> Jour
         next_log_offset: position.next_log_offset,
         log_generation: position.log_generation,
         salt: Seed::default().place(salt),
+        table_id,
     }
 }
 
@@ -305,14 +322,61 @@ fn check_head(
     if head.corpus_hash.is_some_and(|found| found != settings.corpus_hash) {
         return Err(SnapshotError::OtherCorpora { path });
     }
+    let of_other_table = || {
+        let problem = "the journal belongs to another table than the one next to it".to_owned();
+        Err(SnapshotError::JournalDamaged { path: folder.journal_path(), at: 0, problem })
+    };
+    // Journals of earlier versions have no id.
+    if head.table_id.is_some() && head.table_id != folder.id() {
+        return of_other_table();
+    }
     if head.next_log_offset > table.next_log_offset {
         let (journal, table) = (head.next_log_offset, table.next_log_offset);
         return Err(SnapshotError::JournalApart { path, journal, table });
     }
     // A journal that was begun before the first page has no log generation yet.
     if head.log_generation != 0 && head.log_generation != table.log_generation {
-        let problem = "the journal belongs to another table than the one next to it".to_owned();
-        return Err(SnapshotError::JournalDamaged { path, at: 0, problem });
+        return of_other_table();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use leitong_cluster::ClusterRules;
+    use leitong_fingerprint::detectors::simhash::SimHash;
+
+    /// A panic in the middle of a decision leaves a table that may have a page without its texts or keys. Look-ups that
+    /// went on with it could call a known page new.
+    #[test]
+    fn after_a_panic_in_a_decision_nothing_is_looked_up_any_more() {
+        let config = Config::default();
+        let settings = TableSettings {
+            detector: Arc::new(SimHash::new(&config.simhash)),
+            rules: ClusterRules::default(),
+            fingerprint_hash: 1,
+            cluster_hash: 2,
+            corpus_hash: 3,
+            on_disk: None,
+        };
+        let (detector, rules) = (Arc::clone(&settings.detector), settings.rules.clone());
+        let store = Store::new(Clusterer::new(detector, rules, Position::default()), &settings, &config);
+        let page = FingerprintRecord::numbered(1, None);
+        let preview = PreviewOptions { top: 8, max_distance: None };
+        let now = Timestamp::from_ms(1).expect("a time");
+        let mut scratch = Scratch::default();
+        let look_up = |scratch: &mut Scratch| store.look_up(page.clone(), preview, now, scratch).map(drop);
+        assert!(look_up(&mut scratch).is_ok() && store.not_ready().is_none());
+        let failed = catch_unwind(AssertUnwindSafe(|| store.table.write(|_| panic!("in a decision"))));
+        assert!(failed.is_err());
+        let problem = look_up(&mut scratch).expect_err("there is no table");
+        assert!(problem.detail.contains("cannot be relied on"), "{}", problem.detail);
+        let id = ClusterId { log_generation: 0, log_partition: 0, log_offset: 0 };
+        assert!(store.cluster(id, 1, &mut scratch).is_err());
+        assert!(store.check().is_err() && store.not_ready().is_some());
+        store.measure();
+    }
 }

@@ -41,7 +41,7 @@ pub(crate) use milestones::Milestones;
 pub(crate) use sink::CheckpointSink;
 
 /// The format version of `checkpoint.json`.
-pub(crate) const FORMAT_VERSION: u32 = 3;
+pub(crate) const FORMAT_VERSION: u32 = 4;
 
 /// The identity of a run, independent of its progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,18 @@ pub(crate) struct RunId {
     pub inputs: Vec<RunInput>,
     /// The command-line options that determine the outputs.
     pub options: Vec<String>,
+}
+
+impl RunId {
+    /// Returns a hash by which another process recognises the run. Returns `None` if an input cannot be recognised,
+    /// such as standard input: it may have other contents each time.
+    pub(crate) fn hash(&self) -> anyhow::Result<Option<u64>> {
+        let is_known = |input: &RunInput| input.modified.is_some();
+        match self.inputs.iter().all(is_known) {
+            true => Ok(Some(xxh3_64(&serde_json::to_vec(self)?))),
+            false => Ok(None),
+        }
+    }
 }
 
 /// An input as it was at the start of the run.
@@ -73,6 +85,8 @@ pub(crate) struct Checkpoint {
     pub last: (usize, u64),
     /// The log offset at which the run began.
     pub begun_at: u64,
+    /// The time at which the run began.
+    pub started_at: Timestamp,
     /// The number of the saved table.
     sequence: u64,
     /// The length of each output.
@@ -444,6 +458,7 @@ mod tests {
             run: RunId { inputs: Vec::new(), options: Vec::new() },
             last: (0, 0),
             begun_at: 0,
+            started_at: Timestamp::now(),
             sequence: 0,
             extents: Extents::new(),
             read: Vec::new(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::{Checkpoint, CheckpointDir, FORMAT_VERSION, Faults, RunId};
+use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::Conclusion;
 use leitong_corpora::sink::{Counts, Extents, Milestone, Sink};
 use leitong_corpora::source::{InputNames, Reading, WarcBase};
@@ -15,7 +16,8 @@ pub(crate) struct CheckpointSink<S> {
     folder: Option<Arc<CheckpointDir>>,
     run: RunId,
     names: InputNames,
-    begun_at: u64,
+    /// The log offset and the time at which the run began.
+    begun_at: (u64, Timestamp),
     /// The progress in each input.
     readings: Vec<Arc<Reading>>,
     /// The WARC files that the inputs name, if they are indexes.
@@ -26,14 +28,14 @@ pub(crate) struct CheckpointSink<S> {
 
 impl<S: Sink> CheckpointSink<S> {
     /// Creates a sink in front of `inner`. With a folder, milestones become checkpoints of `run`, which began
-    /// at log offset `begun_at` and reads its inputs with these `readings`.
+    /// at this log offset and time and reads its inputs with these `readings`.
     #[must_use]
     pub(crate) fn new(
         inner: S,
         folder: Option<Arc<CheckpointDir>>,
         run: RunId,
         names: InputNames,
-        (begun_at, readings): (u64, Vec<Arc<Reading>>),
+        (begun_at, readings): ((u64, Timestamp), Vec<Arc<Reading>>),
     ) -> Self {
         let faults = (Faults::default(), Arc::default());
         Self { inner, folder, run, names, begun_at, readings, warc_base: None, faults }
@@ -86,7 +88,8 @@ impl<S: Sink> Sink for CheckpointSink<S> {
             read: self.readings.iter().take(last.0 + 1).map(|reading| reading.part()).collect(),
             warc_files: self.warc_base.as_ref().map(|base| base.used()).unwrap_or_default(),
             checksum: String::new(),
-            begun_at: self.begun_at,
+            begun_at: self.begun_at.0,
+            started_at: self.begun_at.1,
             sequence: milestone.sequence,
             extents,
             faults: earlier.and(counts),

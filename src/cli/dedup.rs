@@ -25,7 +25,7 @@ use crate::graph::files;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{CompressedTexts, FingerprintStage, Fingerprinted};
 use crate::pipeline::page_reader::PageReader;
-use leitong_base::record::Unreadable;
+use leitong_base::record::{Timestamp, Unreadable};
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::keep::{Checkpoints, Keeping, TableOfRun};
@@ -109,11 +109,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(base) = &arguments.url_base {
         inputs.iter_mut().zip(&below).for_each(|(input, below)| input.set_url_below(base, below));
     }
-    let fingerprint_stage = Arc::new(
-        FingerprintStage::new(config.clone())
-            .map_err(Wrong::from)?
-            .compressing_texts(arguments.kept.compressed_texts()),
-    );
+    let fingerprint_stage = FingerprintStage::new(config.clone())
+        .map_err(Wrong::from)?
+        .compressing_texts(arguments.kept.compressed_texts());
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));
@@ -138,7 +136,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         checkpoint.check_inputs(&paths)?;
         rules.warc_base.iter().for_each(|base| base.restore(&checkpoint.warc_files));
     }
+    let started_at = match (&checkpoint, &table_dir) {
+        (Some(checkpoint), _) => checkpoint.started_at,
+        (None, Some(dir)) => dir.start_of_run(run_id.hash()?, Timestamp::now())?,
+        (None, None) => Timestamp::now(),
+    };
+    let fingerprint_stage = Arc::new(fingerprint_stage.started_at(started_at));
     let run = Run {
+        started_at,
         arguments,
         config,
         rules,
@@ -189,6 +194,8 @@ struct Run<'a> {
     checkpoint: Option<Checkpoint>,
     /// Number of objects whose keys cannot be requested.
     unnameable: usize,
+    /// The time at which the run began, maybe in an earlier process.
+    started_at: Timestamp,
     started: Instant,
 }
 
@@ -245,8 +252,8 @@ impl Run<'_> {
         // Documents are written before the table. If writing them fails, the next run with this table decides
         // on them again.
         let until = cluster_stage.clusterer().position().next_log_offset;
-        let table = arguments.table.as_deref();
-        let table = table.map(|folder| TableOfRun { folder, oldest, begun_at, until });
+        let table = self.table_dir.as_deref().and_then(|dir| Some((dir.folder(), dir.id()?)));
+        let table = table.map(|(folder, id)| TableOfRun { folder, id, oldest, begun_at, until });
         keeping.finish(sink.into_inner(), table.as_ref())?;
         self.finish(&cluster_stage.into_clusterer(), &readings, (&counts, &read, source.skipped()))
     }
@@ -275,7 +282,7 @@ impl Run<'_> {
         (begun_at, readings): (u64, &[Arc<Reading>]),
         counts: &Arc<Counts>,
     ) -> CheckpointSink<S> {
-        let begun = (begun_at, readings.to_vec());
+        let begun = ((begun_at, self.started_at), readings.to_vec());
         CheckpointSink::new(sink, self.checkpoints.clone(), self.run_id.clone(), names, begun)
             .with_warc_base(self.rules.warc_base.clone())
             .with_faults(self.earlier_faults(), Arc::clone(counts))

@@ -21,7 +21,8 @@ use leitong_store::snapshot::{SnapshotError, TableDir};
 /// is the same with `table.on_disk`: the files that are written between two saves belong to no saved table,
 /// and the next deduplicator of the folder does not use them. Nothing is saved when a deduplicator is dropped.
 ///
-/// Deciding on the lost pages again, in the same order, gives the same verdicts. So publish verdicts after the
+/// Deciding on the lost pages again, in the same order, gives the same verdicts, except that `expiry.max_age_days`
+/// counts a date in the future as the present. So publish verdicts after the
 /// save that follows them, or remember which pages came after the last save and pass them again.
 ///
 /// ```
@@ -51,7 +52,8 @@ impl Table {
     /// Opens the table in `folder`, which is created if it is missing.
     ///
     /// # Errors
-    /// Fails if the folder cannot be created, or if another process has locked it.
+    /// Fails if the folder cannot be created, if another process has locked it, or if it has files of a table without
+    /// the one that lists them (`centroids.leitong`).
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         Ok(Self { folder: TableDir::open(folder.as_ref())? })
     }
@@ -91,7 +93,7 @@ impl Table {
         })
     }
 
-    /// Replaces the table of `deduplicator` with the saved one. Returns false if none was saved.
+    /// Replaces the table of `deduplicator` with the saved one. Returns false if there is none.
     ///
     /// # Errors
     /// Fails if the file is damaged or was made with other settings. Also fails for a deduplicator whose old

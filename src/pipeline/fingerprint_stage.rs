@@ -54,6 +54,8 @@ pub struct FingerprintStage {
     digest_hash: DigestHash,
     fingerprint_hash: u64,
     compressed_texts: CompressedTexts,
+    /// The start of the run, if it is a run over files.
+    started: Option<Timestamp>,
 }
 
 /// The pages whose normalised text is compressed and passed on.
@@ -149,7 +151,15 @@ impl FingerprintStage {
             digest_hash,
             fingerprint_hash,
             compressed_texts: CompressedTexts::None,
+            started: None,
         })
+    }
+
+    /// Sets the start of a run over files. Pages that were fetched later by their own dates count as fetched then. So a
+    /// repetition decides as the first run did, whenever it is.
+    #[must_use]
+    pub(crate) fn started_at(self, started: Timestamp) -> Self {
+        Self { started: Some(started), ..self }
     }
 
     /// Compresses the texts of these pages as well.
@@ -378,8 +388,9 @@ impl FingerprintStage {
             corpus,
             fingerprint_hash: self.fingerprint_hash,
             fetched_at,
-            // The time is never later than now, because a page with a wrong clock must not expire the table.
-            log_time: fetched_at.map(|time| time.min(Timestamp::now())),
+            // A page with a wrong clock must not expire the table, so its time is never in the future. Without a run
+            // over files, the record is stored with this time, or decided now.
+            log_time: fetched_at.map(|time| time.min(self.started.unwrap_or_else(Timestamp::now))),
             passthrough,
             carried: None,
             credits: found.credits,

@@ -18,7 +18,7 @@ use parking_lot::MappedRwLockReadGuard;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::shared_stage::{SharedStage, StageReader};
+use crate::api::shared_stage::{SharedStage, StageReader};
 use crate::pipeline::cluster_stage::ClusterStage;
 use leitong_base::proto;
 use leitong_base::record::{Cause, LogRecord, Place, Timestamp, Unreadable};

@@ -35,7 +35,6 @@ mod replica;
 pub(crate) mod resources;
 mod restore;
 pub(crate) mod role;
-mod shared_stage;
 pub(crate) mod snapshots;
 pub(crate) mod standby;
 mod startup;

@@ -21,11 +21,11 @@ use parking_lot::RwLock;
 
 use super::replica::TableReplica;
 use crate::api::recent::{Named, Recent};
+use crate::api::shared_stage::StageReader;
 use crate::config::Config;
 use crate::kafka::ports::Record;
 use crate::verdict_message::log_origin::LogOrigin;
 use crate::worker::log_partition::LogPartition;
-use crate::worker::shared_stage::StageReader;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::{Restoration, RestoreError};
 use leitong_cluster::verdict::Verdict;

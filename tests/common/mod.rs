@@ -65,6 +65,14 @@ pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item =
     Run::from_output(leitong().args(arguments).output().expect("the program starts"))
 }
 
+/// Returns the number of centroids of a saved table.
+#[track_caller]
+pub(crate) fn centroids(table: &Path) -> u64 {
+    let info = run(["table", "info", "--json", name(table)]);
+    let info: Value = serde_json::from_str(&info.stdout).unwrap_or_else(|_| panic!("{}", info.stderr));
+    info["centroids"].as_u64().expect("a number")
+}
+
 /// Returns a path as an argument.
 pub(crate) fn name(path: &Path) -> &str {
     path.to_str().expect("a name")

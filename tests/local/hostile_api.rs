@@ -120,6 +120,43 @@ fn hostile_bodies_are_answered_within_the_limits() {
     server.stop();
 }
 
+/// A small body must not need the memory for the largest one until it is decompressed.
+#[test]
+fn small_compressed_bodies_are_served_while_little_memory_is_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    // Three bodies of more than 1 MiB occupy 2 MiB each of 8, and the fourth some more.
+    let slow: Vec<TcpStream> = [(1 << 20) + 99, (1 << 20) + 99, (1 << 20) + 99, 99]
+        .into_iter()
+        .map(|sent: usize| {
+            let mut stream = TcpStream::connect(server.address()).expect("the port is open");
+            let head =
+                format!("POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", 2 << 20);
+            stream.write_all(&[head.as_bytes(), &vec![b' '; sent]].concat()).expect("sent");
+            stream
+        })
+        .collect();
+    let json = "Content-Type: application/json\r\n";
+    wait_until("little memory is left", || {
+        let large = server.connect().ask("POST /v1/lookup", json, &vec![b' '; (1 << 20) + 99]);
+        large.is_some_and(|answer| answer.status == 503)
+    });
+    let page = json!({ "url": "http://a/", "text": article(1, 20) }).to_string();
+    let gzipped = format!("{json}Content-Encoding: gzip\r\n");
+    let answer =
+        server.connect().ask("POST /v1/lookup", &gzipped, &gzip(page.as_bytes())).expect("an answer");
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    drop(slow);
+    // A body that is much larger than its compressed form gets its memory step by step.
+    let large = json!({ "url": "http://a/", "text": "the same words ".repeat(60_000) }).to_string();
+    let answer =
+        server.connect().ask("POST /v1/lookup", &gzipped, &gzip(large.as_bytes())).expect("an answer");
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let empty = server.connect().ask("POST /v1/lookup", &gzipped, b"").expect("an answer");
+    assert!((400..500).contains(&empty.status), "{}", empty.body);
+    server.stop();
+}
+
 #[test]
 fn broken_framing_is_answered_or_closed() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -482,6 +482,8 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     let table = folder.path();
     let journal = table.join("journal.leitong");
     let good = killed_after_three_batches(table);
+    // The server was killed before it saved a page, and all that it had answered is in the journal.
+    let empty_head = std::fs::read(table.join("centroids.leitong")).expect("a head");
     let started = |bytes: &[u8]| {
         std::fs::write(&journal, bytes).expect("written");
         let mut command = common::leitong();
@@ -512,9 +514,83 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     assert!(refused.contains("made with other settings"), "{refused}");
     Server::start(table, &[]).stop();
     let later = killed_after_three_batches(table);
-    std::fs::remove_file(table.join("centroids.leitong")).expect("removed");
+    std::fs::write(table.join("centroids.leitong"), empty_head).expect("written");
     let refused = started(&later).err().expect("refused");
     assert!(refused.contains("begins at offset 3, but the saved table ends at 0"), "{refused}");
+    // The journal and the head of two tables.
+    let other = self::folder();
+    killed_after_three_batches(other.path());
+    std::fs::copy(other.path().join("centroids.leitong"), table.join("centroids.leitong")).expect("copied");
+    std::fs::remove_file(table.join("verdicts.leitong")).expect("removed");
+    let refused = started(&good).err().expect("refused");
+    assert!(refused.contains("belongs to another table"), "{refused}");
+    // Its verdicts.
+    let table = self::folder();
+    for table in [&table, &other] {
+        Server::start(table.path(), &[]).stop();
+    }
+    std::fs::copy(other.path().join("verdicts.leitong"), table.path().join("verdicts.leitong"))
+        .expect("copied");
+    let mut command = common::leitong();
+    command.arg("serve");
+    let refused = Server::try_start(command, table.path()).err().expect("refused");
+    assert!(refused.contains("verdicts.leitong: the verdicts belong to another table"), "{refused}");
+}
+
+/// After half of a restore, a server must not begin an empty table next to answered pages.
+#[test]
+fn a_folder_without_its_head_is_refused_by_every_command() {
+    let folder = folder();
+    let table = folder.path().join("table");
+    killed_after_three_batches(&table);
+    let head = table.join("centroids.leitong");
+    let saved = std::fs::read(&head).expect("a head");
+    std::fs::remove_file(&head).expect("removed");
+    let files = || -> Vec<(String, Vec<u8>)> {
+        let entries = std::fs::read_dir(&table).expect("a folder").map(|entry| entry.expect("an entry"));
+        let mut files: Vec<_> = entries
+            .map(|entry| {
+                (
+                    entry.file_name().to_string_lossy().into_owned(),
+                    std::fs::read(entry.path()).expect("a file"),
+                )
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    let mut command = common::leitong();
+    command.arg("serve");
+    let refused = Server::try_start(command, &table).err().expect("refused");
+    assert!(refused.contains("centroids.leitong is missing"), "{refused}");
+    let [name, output] = [table.clone(), folder.path().join("output")].map(|path| path.display().to_string());
+    for command in [
+        &["dedup", "-", "--table", &name][..],
+        &["table", "info", &name],
+        &["table", "verify", &name],
+        &["table", "sizes", &name],
+        &["table", "compact", &name],
+        &["table", "export", "--all", &name],
+        &["table", "merge", "--output", &output, &name, &folder.path().display().to_string()],
+    ] {
+        let run = run_with_input(command, "");
+        assert_eq!(run.status, 1, "{command:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("centroids.leitong is missing") && run.stderr.contains("restore all files"),
+            "{command:?}: {}",
+            run.stderr
+        );
+        assert!(files() == before, "{command:?}");
+    }
+    let embedded = leitong::Table::open(&table).err().expect("refused").to_string();
+    assert!(embedded.contains("centroids.leitong is missing"), "{embedded}");
+    // With the other half of the backup, no page is lost.
+    std::fs::write(&head, saved).expect("written");
+    let server = Server::start(&table, &[]);
+    let mut client = server.connect();
+    assert_eq!(["p0", "p1", "p2"].map(|id| client.get(&format!("/v1/pages/{id}")).status), [200; 3]);
+    server.stop();
 }
 
 /// A flipped bit in the last frame of the journal must not remove the pages of that frame, which were answered. If

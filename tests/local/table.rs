@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use leitong_store::snapshot::TableDir;
 use serde_json::Value;
 
 use crate::common::{self, Run, article, page, placeless, run, run_with_input};
@@ -412,8 +413,16 @@ fn an_imported_table_equals_the_exported_one() {
         let read = |path: &str| std::fs::read_to_string(path).expect("lines");
         assert_eq!(read(&lines), read(&again), "{name}");
         if name != "disk" {
-            let file =
-                |table: &str| std::fs::read(Path::new(table).join("centroids.leitong")).expect("a table");
+            // Each table has its own id, and so another checksum.
+            let file = |table: &str| {
+                let mut file = std::fs::read(Path::new(table).join("centroids.leitong")).expect("a table");
+                let saved = TableDir::inspect(Path::new(table), |_, _| {}).expect("sound").expect("a table");
+                let id = TableDir::id_of(&saved).expect("an id").to_le_bytes();
+                let at = file.windows(8).position(|bytes| bytes == id).expect("the id");
+                file[at..at + 8].fill(0);
+                file.truncate(file.len() - 8);
+                file
+            };
             assert!(file(&table) == file(&path(&copy)), "{name}: the file is another one");
         }
         let timeless = |verdicts: String| -> Vec<String> {
@@ -507,4 +516,47 @@ fn a_save_that_fails_or_is_killed_leaves_no_file_behind() {
     let run = run_with_input(["dedup", "-", "--table", folder.path().to_str().expect("UTF-8")], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(["centroids", "verdicts", "journal"].map(|name| new(name).exists()), [false; 3]);
+}
+
+/// Dates after the start of a run count as its start, and a repetition has the start of the first attempt. Otherwise, a
+/// page with a wrong clock would expire other pages on one day and not on another.
+#[test]
+fn a_repeated_run_takes_dates_in_the_future_as_its_first_attempt_did() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let page = |id: &str, topic: usize, date: &str| {
+        let url = format!("http://{id}.example/");
+        let page = serde_json::json!({ "id": id, "url": url, "text": article(topic, 9), "fetched_at": date });
+        page.to_string() + "\n"
+    };
+    let pages = page("a", 1, "2026-01-01T00:00:00Z")
+        + &page("b", 2, "2026-01-09T00:00:00Z")
+        + &page("c", 1, "2026-01-09T00:00:00Z");
+    std::fs::write(path("pages.jsonl"), pages).expect("written");
+    std::fs::write(path("age.toml"), "expiry.max_age_days = 3\n").expect("written");
+    let kinds = |output: &str, table: &str| -> Vec<String> {
+        let (config, output, table) = (path("age.toml"), path(output), path(table));
+        let arguments =
+            ["dedup", "--config", &config, "--output", &output, "--table", &table, &path("pages.jsonl")];
+        let run = run(arguments);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let lines = std::fs::read_to_string(&output).expect("verdicts");
+        std::fs::remove_file(&output).expect("removed");
+        let kind = |line: &str| serde_json::from_str::<Value>(line).expect("JSON")["kind"].clone();
+        lines.lines().map(|line| kind(line).as_str().expect("a kind").to_owned()).collect()
+    };
+    assert_eq!(kinds("v.jsonl", "table"), ["UNIQUE", "UNIQUE", "UNIQUE"], "a has expired");
+    // The state of a run that was begun on the second of January and killed.
+    let start = std::fs::read_to_string(path("table/run.start")).expect("the start");
+    let (run_id, _) = start.split_once(' ').expect("a run and a time");
+    std::fs::remove_file(path("table/centroids.leitong")).expect("removed");
+    std::fs::write(path("table/run.start"), format!("{run_id} 1767312000000\n")).expect("written");
+    assert_eq!(
+        kinds("v.jsonl", "table"),
+        ["UNIQUE", "UNIQUE", "EXACT_DUPLICATE"],
+        "the future expires nothing"
+    );
+    // Another run begins now.
+    std::fs::remove_file(path("table/centroids.leitong")).expect("removed");
+    assert_eq!(kinds("w.jsonl", "table"), ["UNIQUE", "UNIQUE", "UNIQUE"]);
 }

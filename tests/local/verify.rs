@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{Run, dedup_files, name, run, tables, write};
+use crate::common::{self, Run, dedup_files, name, run, tables, write};
 
 /// Returns sentences of words that no other numbers have.
 fn sentences(numbers: std::ops::Range<u32>) -> String {
@@ -279,6 +279,45 @@ fn documents_are_compared_with_those_of_earlier_runs() {
     );
 }
 
+/// A head from a backup next to newer files of another table: its texts would prove that documents can go, and its
+/// sizes would count what the table never saw.
+#[test]
+fn texts_and_sizes_of_another_table_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let [table, other, keep] = ["table", "other", "kept.jsonl"].map(path);
+    let input = file(folder.path(), "pages.jsonl", &merged(4));
+    for table in [&table, &other] {
+        let options =
+            ["--table", name(table), "--verify", "--cluster-sizes", "--annotate", "--keep", name(&keep)];
+        let run = dedup_files(&options, &[&input]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        std::fs::remove_file(&keep).expect("removed");
+    }
+    let next = file(folder.path(), "next.jsonl", &merged(6));
+    for (stranger, option) in [("texts.leitong", "--verify"), ("sizes.leitong", "--cluster-sizes")] {
+        let own = std::fs::read(table.join(stranger)).expect("a file");
+        std::fs::copy(other.join(stranger), table.join(stranger)).expect("copied");
+        let head = std::fs::read(table.join("centroids.leitong")).expect("a head");
+        let options = ["--table", name(&table), option, "--annotate", "--keep", name(&keep)];
+        let run = dedup_files(&options, &[&next]);
+        assert_eq!(run.status, 1, "{}", run.stderr);
+        assert!(
+            run.stderr.contains("another table") && run.stderr.contains("restore the whole folder"),
+            "{}",
+            run.stderr
+        );
+        let same = |file: &str, bytes: &[u8]| std::fs::read(table.join(file)).expect("a file") == bytes;
+        assert!(same("centroids.leitong", &head), "the table is not saved");
+        assert!(same(stranger, &std::fs::read(other.join(stranger)).expect("a file")), "left as it is");
+        std::fs::write(table.join(stranger), own).expect("written");
+        let _ = std::fs::remove_file(&keep);
+    }
+    std::fs::copy(other.join("sizes.leitong"), table.join("sizes.leitong")).expect("copied");
+    let sizes = run(["table", "sizes", name(&table)]);
+    assert!(sizes.status == 1 && sizes.stderr.contains("of another table"), "{}", sizes.stderr);
+}
+
 /// Returns a corpus of three sources with known copies.
 fn sources() -> Vec<Value> {
     let mut pages = Vec::new();
@@ -367,7 +406,7 @@ fn a_run_stops_before_it_drops_too_much_of_a_source() {
     assert!(stopped.stderr.contains("\"copy\": 10 of 10 documents (100.0 %)"), "{}", stopped.stderr);
     assert!(!stopped.stderr.contains("mix, of two"), "{}", stopped.stderr);
     assert!(!keep.exists(), "nothing is written");
-    assert!(!table.join("centroids.leitong").exists(), "the table is not saved");
+    assert_eq!(common::centroids(&table), 0, "the table is not saved");
     let passed = run("1");
     assert_eq!((passed.status, ids(&keep).len()), (0, 35), "{}", passed.stderr);
 }

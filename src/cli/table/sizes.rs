@@ -27,8 +27,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let output = output.as_deref().unwrap_or(Path::new("-"));
     check_outputs(&[("--output", output.to_owned())], &[], &[folder])?;
     // Finds damage before the output is written.
-    let next = super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?.next_log_offset;
-    let Some(sizes) = TableSizes::read(folder, next).context("cannot read the sizes of clusters")? else {
+    let position = super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?;
+    let next = position.next_log_offset;
+    let read = |id| TableSizes::read(folder, id, next).context("cannot read the sizes of clusters");
+    let Some(sizes) = TableDir::id_of(&position).map(read).transpose()?.flatten() else {
         bail!(
             "{}: has no sizes of clusters; `leitong dedup --table` with --cluster-sizes counts the documents of its run",
             folder.display()

@@ -21,6 +21,8 @@ const MEAN_MIN: usize = 7;
 const SPILL_START: usize = 14;
 /// Index of the word of a bucket that holds both counts.
 const COUNTS: usize = 15;
+/// Maximum length of a spill. Four bits of the word are the number of fingerprints in the bucket.
+const SPILL_MAX: u32 = u32::MAX >> 4;
 
 /// Fingerprints, the start of the spill, and the spill's length times 16 plus the number of fingerprints
 /// here.
@@ -61,7 +63,16 @@ impl Bucket {
         Spill { start: self.0[SPILL_START], length: self.0[COUNTS] >> 4 }
     }
 
+    /// Sets the spill.
+    ///
+    /// # Panics
+    /// Panics if the spill is too long. Without its first fingerprints, pages would be called new that are not.
     fn set_spill(&mut self, spill: Spill) {
+        assert!(
+            spill.length <= SPILL_MAX,
+            "more than {SPILL_MAX} centroids have fingerprints with the same key, which this index cannot hold; keep fewer \
+             (expiry.centroids_max), or use another detector"
+        );
         self.0[SPILL_START] = spill.start;
         self.0[COUNTS] = self.0[COUNTS] & 15 | spill.length << 4;
     }
@@ -286,6 +297,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn counts_are_kept_up_to_the_longest_spill() {
+        let mut bucket = Bucket::default();
+        for (count, length) in [(BUCKET, SPILL_MAX), (3, SPILL_MAX - 1), (0, 1 << 27)] {
+            bucket.set_count(count);
+            bucket.set_spill(Spill { start: 7, length });
+            let Spill { start, length: found } = bucket.spill();
+            assert_eq!((bucket.count(), start, found), (count, 7, length));
+        }
+    }
+
+    /// One more would be shifted out of the word: the spill would seem to be empty.
+    #[test]
+    #[should_panic(expected = "centroids have fingerprints with the same key")]
+    fn a_spill_that_is_too_long_is_an_error() {
+        Bucket::default().set_spill(Spill { start: 0, length: SPILL_MAX + 1 });
+    }
 
     fn found(buckets: &Buckets, hash: u32, max_distance: u32) -> Vec<u32> {
         let wanted = Wanted { bits: 0, mask: u32::MAX, max_distance };

@@ -73,14 +73,13 @@ impl Spills {
             let old = spill.range();
             self.free += old.len();
             self.reserve(room(length + 1) as usize);
-            spill.start =
-                u32::try_from(self.bits.len()).expect("a piece of an index has fewer than 2^32 entries");
+            spill.start = start_of(self.bits.len(), room(length + 1));
             for values in [&mut self.bits, &mut self.slots] {
                 values.extend_from_within(old.clone());
                 values.resize(spill.start as usize + room(length + 1) as usize, 0);
             }
         }
-        let at = (spill.start + length) as usize;
+        let at = spill.start as usize + length as usize;
         (self.bits[at], self.slots[at]) = (bits, slot);
         spill.length += 1;
         if spill.length == LONG {
@@ -108,7 +107,7 @@ impl Spills {
         let Some(place) = self.place_of(*spill, slot) else { return false };
         let Some(last) = self.pop(spill) else { return false };
         if place < spill.length {
-            let at = (spill.start + place) as usize;
+            let at = spill.start as usize + place as usize;
             (self.bits[at], self.slots[at]) = last;
             if spill.length >= LONG {
                 self.places.remove(&spread(slot.into()));
@@ -251,6 +250,17 @@ fn find_in(first: u32, some: &[u32], wanted: Wanted, found: &mut impl FnMut(u32)
     }
 }
 
+/// Returns the start of a list with this capacity that begins at `place`.
+///
+/// # Panics
+/// Panics if the list does not end before place 2^32, because entries are found by their places.
+fn start_of(place: usize, capacity: u32) -> u32 {
+    let start = u32::try_from(place).ok().filter(|start| start.checked_add(capacity).is_some());
+    start.expect(
+        "a piece of an index has fewer than 2^32 entries; keep fewer centroids (expiry.centroids_max)",
+    )
+}
+
 /// Returns the capacity of a list of this length: at most a quarter more than the length, from sixteen on.
 #[inline]
 fn room(length: u32) -> u32 {
@@ -262,6 +272,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "fewer than 2^32 entries")]
+    fn a_list_that_would_end_after_the_last_place_is_an_error() {
+        assert_eq!(start_of(u32::MAX as usize - 8, 8), u32::MAX - 8);
+        start_of(u32::MAX as usize - 8, 12);
+    }
 
     proptest! {
         #[test]

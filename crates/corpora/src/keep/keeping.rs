@@ -200,7 +200,7 @@ impl<'a> Keeping<'a> {
         table: Option<&TableOfRun<'_>>,
     ) -> anyhow::Result<(Spooled, verify::Counts)> {
         let table = table.map(|table| {
-            let texts = TableTexts::open(table.folder, table.founded());
+            let texts = TableTexts::open(table.folder, table.id, table.founded());
             texts.with_context(|| format!("cannot use the texts in the table {}", table.folder.display()))
         });
         let verifier = Verifier::new(lost_max, texts, table.transpose()?);
@@ -407,7 +407,7 @@ fn referents(options: &Options, checkpoints: Option<&Checkpoints<'_>>) -> anyhow
 fn sizes(spooled: &mut Spooled, table: Option<&TableOfRun<'_>>) -> anyhow::Result<Sizes> {
     let run = spooled.cluster_sizes()?;
     let Some(table) = table else { return Ok(run) };
-    let all = TableSizes::add(table.folder, &run, table.founded(), table.until);
+    let all = TableSizes::add((table.folder, table.id), &run, table.founded(), table.until);
     Ok(all
         .with_context(|| format!("cannot count the documents of clusters in {}", table.folder.display()))?
         .sizes)

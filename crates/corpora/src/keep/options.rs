@@ -93,6 +93,8 @@ pub struct Checkpoints<'a> {
 pub struct TableOfRun<'a> {
     /// The folder of the table.
     pub folder: &'a Path,
+    /// The id of the table.
+    pub id: u64,
     /// The log offset of the oldest cluster that documents of the run may have joined.
     pub oldest: u64,
     /// The log offset at which the run began.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::BlockError;
 use super::block::{self, Block};
 use super::files::Files;
+use super::parts::{NEW, PartReader};
 use super::run::{self, Run};
 use super::view::View;
 use leitong_base::proto::Stretch;
@@ -104,17 +105,43 @@ impl Manifest {
         blocks.chain(self.runs.iter().map(|numbers| run::name(*numbers))).collect()
     }
 
-    /// Deletes the files of blocks and runs that neither the manifest nor `kept` names. An earlier process
-    /// left them if it ended before it saved its table.
-    pub(super) fn delete_others(&self, files: &dyn Files, kept: &BTreeSet<String>) -> std::io::Result<()> {
+    /// Deletes the files of blocks and runs of this table that neither the manifest nor `kept` names, and unfinished
+    /// files. An earlier process left them if it ended before it saved its table.
+    ///
+    /// # Errors
+    /// [`BlockError::OtherTable`] if a file belongs to another table, which may be its only copy, and all errors of
+    /// reading and deleting files. Nothing is deleted if a file cannot be read or belongs to another table.
+    pub(super) fn delete_others(&self, files: &dyn Files, kept: &BTreeSet<String>) -> Result<(), BlockError> {
+        let cannot = |name: &str| {
+            let path = files.path(name);
+            move |error| BlockError::Io { path, error }
+        };
         let known = self.names();
-        for name in files.names()? {
-            let is_ours = (name.starts_with("centroids-") || name.starts_with("keys-"))
-                && (name.ends_with(".block") || name.ends_with(".block.new"));
-            if is_ours && !known.contains(&name) && !kept.contains(&name) {
-                files.remove(&name)?;
+        let names = files.names().map_err(cannot(""))?.into_iter();
+        let others: Vec<String> =
+            names.filter(|name| !known.contains(name) && !kept.contains(name)).collect();
+        for name in others.iter().filter(|name| is_block(name)) {
+            let found = PartReader::table_id(files, name)?;
+            if found != self.table_id {
+                let (path, wanted) = (files.path(name), self.table_id);
+                return Err(BlockError::OtherTable { path, found, wanted });
             }
+        }
+        let is_new = |name: &str| name.strip_suffix(NEW).is_some_and(is_block);
+        for name in others.iter().filter(|name| is_block(name) || is_new(name)) {
+            files.remove(name).map_err(cannot(name))?;
         }
         Ok(())
     }
+
+    /// Deletes the files of all blocks and runs in a folder, whatever their table is.
+    pub(crate) fn delete_all(files: &dyn Files) -> std::io::Result<()> {
+        let names = files.names()?.into_iter();
+        names.filter(|name| is_block(name)).try_for_each(|name| files.remove(&name))
+    }
+}
+
+/// Returns true for the name of a complete block or run.
+pub(crate) fn is_block(name: &str) -> bool {
+    (name.starts_with("centroids-") || name.starts_with("keys-")) && name.ends_with(".block")
 }

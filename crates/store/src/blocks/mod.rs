@@ -54,6 +54,7 @@ use thiserror::Error;
 pub(crate) use files::create_folder;
 pub use files::{Files, Folder, Input, Output};
 pub use manifest::Manifest;
+pub(crate) use manifest::is_block;
 pub use sim::SimFolder;
 pub use store::BlockStore;
 

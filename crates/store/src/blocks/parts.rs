@@ -18,6 +18,8 @@ use super::BlockError;
 use super::files::{Files, Input, Output};
 use leitong_base::proto::Stretch;
 
+/// The ending of a file's temporary name.
+pub(super) const NEW: &str = ".new";
 /// Number of bytes of a checksum.
 pub(super) const SUM_BYTES: usize = 8;
 /// Number of bytes that are written at once.
@@ -123,10 +125,28 @@ impl PartReader {
         table_id: u64,
         (kind, numbers): (PartKind, Stretch),
     ) -> Result<(Self, Footer), BlockError> {
+        let (reader, at, footer) = Self::of_its_table(files, name)?;
+        if reader.table_id != table_id {
+            let found = reader.table_id;
+            return Err(BlockError::OtherTable { path: reader.path, found, wanted: table_id });
+        }
+        if (footer.kind, footer.numbers) != (kind, numbers) {
+            return Err(reader.damaged(at, "its contents do not match its name"));
+        }
+        Ok((reader, footer))
+    }
+
+    /// Returns the id of the table that the file with this name belongs to.
+    pub(super) fn table_id(files: &dyn Files, name: &str) -> Result<u64, BlockError> {
+        Ok(Self::of_its_table(files, name)?.0.table_id)
+    }
+
+    /// Opens the file with this name, of whatever table it is. Also returns its footer, and where that begins.
+    fn of_its_table(files: &dyn Files, name: &str) -> Result<(Self, u64, Footer), BlockError> {
         let error = |error| io_error(files, name, error);
         let input = files.open(name).map_err(error)?;
         let bytes = input.bytes().map_err(error)?;
-        let reader = Self { input, path: files.path(name), table_id, bytes };
+        let reader = Self { input, path: files.path(name), table_id: 0, bytes };
         let length = FOOTER_BYTES + SUM_BYTES;
         let Some(at) = bytes.checked_sub(length as u64) else {
             return Err(reader.damaged(0, "it is too short to have a footer"));
@@ -144,13 +164,7 @@ impl PartReader {
         // The footer's sum is seeded with the table id in the footer.
         let of_its_table = Self { table_id: id, ..reader };
         of_its_table.part(at, length)?;
-        if id != table_id {
-            return Err(BlockError::OtherTable { path: of_its_table.path, found: id, wanted: table_id });
-        }
-        if (footer.kind, footer.numbers) != (kind, numbers) {
-            return Err(of_its_table.damaged(at, "its contents do not match its name"));
-        }
-        Ok((of_its_table, footer))
+        Ok((of_its_table, at, footer))
     }
 
     /// Reads the part at `at`, which has `length` bytes including its sum.
@@ -231,7 +245,7 @@ impl Footer {
 
 /// Returns the temporary name of a file until it is complete.
 pub(super) fn new_name(name: &str) -> String {
-    format!("{name}.new")
+    format!("{name}{NEW}")
 }
 
 fn sum(part: &[u8], table_id: u64, at: u64) -> u64 {

@@ -32,6 +32,16 @@ pub(super) struct Sealer {
     heaps: Vec<Vec<u128>>,
 }
 
+impl Drop for Sealer {
+    /// Removes the file of a block that was not completed. Its centroids are in the saved table's own file, or in no
+    /// saved table.
+    fn drop(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.shared.discard(&block::name(open.first));
+        }
+    }
+}
+
 /// A block that is being written.
 struct Open {
     first: u64,

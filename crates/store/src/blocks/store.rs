@@ -88,8 +88,8 @@ impl BlockStore {
         }
     }
 
-    /// Opens the blocks that `manifest` names. Deletes files of other blocks, which an earlier process left
-    /// if it ended before it saved.
+    /// Opens the blocks that `manifest` names. Deletes files of other blocks of the table, which an earlier process
+    /// left if it ended before it saved.
     ///
     /// # Errors
     /// [`BlockError`] if a file is missing, damaged, of another format version or of another table, or if the
@@ -121,7 +121,7 @@ impl BlockStore {
         let folder = files.path("");
         let cannot = |error: io::Error| BlockError::Io { path: folder.clone(), error };
         let kept = other.map(Manifest::names).unwrap_or_default();
-        manifest.delete_others(&*files, &kept).map_err(cannot)?;
+        manifest.delete_others(&*files, &kept)?;
         let pool = match options.readers {
             0 => None,
             readers => {

@@ -17,9 +17,10 @@ use std::path::Path;
 use super::SnapshotError;
 use super::file::at;
 use super::folder::Unfinished;
-use super::ours::{FILE_NAME, MARK};
+use super::ours::{FILE_NAME, MARK, START};
 use super::table_dir::{SameSettings, TableDir, TableSettings, new_table_id};
 use crate::blocks::{BlockStore, create_folder};
+use leitong_base::record::Timestamp;
 use leitong_cluster::Clusterer;
 use leitong_cluster::log::Watermarks;
 
@@ -114,6 +115,30 @@ impl TableDir {
         }
     }
 
+    /// Returns the time at which a run began: the recorded one, if an earlier process began the run `run` and was then
+    /// killed. Otherwise the run begins at `now`, which is recorded in the table's folder. `run` is a hash that
+    /// identifies the run; `None` if it cannot be recognised when it is repeated.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Io`] if the file cannot be read or written.
+    pub fn start_of_run(&self, run: Option<u64>, now: Timestamp) -> Result<Timestamp, SnapshotError> {
+        let path = self.folder().join(START);
+        let run = run.map(|run| format!("{run:016x} "));
+        let recorded = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(at(&path))?,
+        };
+        let of_this_run = run.as_ref().and_then(|run| recorded.strip_prefix(&**run));
+        let started = of_this_run.and_then(|ms| Timestamp::from_ms(ms.trim_end().parse().ok()?));
+        if let Some(started) = started {
+            return Ok(started.min(now));
+        }
+        if let Some(run) = run {
+            write_whole(&path, format!("{run}{}\n", now.as_ms()).as_bytes()).map_err(at(&path))?;
+        }
+        Ok(now)
+    }
+
     /// Ends the run after its table was saved. Its checkpoints in the folder `checkpoints` become invalid. A
     /// mark of another run is kept.
     ///
@@ -150,4 +175,28 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     new.replace(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_repeated_began_when_it_was_begun_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let start = |run, now| {
+            let dir = TableDir::open(folder.path()).expect("a folder");
+            dir.start_of_run(run, Timestamp::from_ms(now).expect("a time")).expect("recorded").as_ms()
+        };
+        assert_eq!(start(Some(7), 1_000), 1_000);
+        assert_eq!(start(Some(7), 5_000), 1_000);
+        // Standard input may be another one each time.
+        assert_eq!((start(None, 6_000), start(None, 7_000)), (6_000, 7_000));
+        assert_eq!(start(Some(7), 8_000), 1_000);
+        assert_eq!((start(Some(8), 9_000), start(Some(7), 10_000)), (9_000, 10_000), "one run at a time");
+        // A clock that was wrong must not put the start into the future.
+        assert_eq!(start(Some(7), 500), 500);
+        fs::write(folder.path().join(START), "something else").expect("written");
+        assert_eq!(start(Some(7), 11_000), 11_000);
+    }
 }

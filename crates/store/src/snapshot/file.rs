@@ -11,16 +11,16 @@ use prost::Message;
 
 use super::SnapshotError;
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
-use super::ours::FILE_NAME;
+use super::ours::{self, FILE_NAME};
 use crate::blocks::Manifest;
 use leitong_base::proto::{self, Blocks};
 use leitong_base::record::Timestamp;
 use leitong_cluster::{ArticlePage, Clusterer, Position, SeenText, SeenTexts};
 use leitong_fingerprint::Detector;
 
-/// The newest format version. Version 2 added blocks, 3 the crawls of urls, and 4 the texts of pages that joined
-/// clusters.
-pub(super) const FORMAT_VERSION: u32 = 4;
+/// The newest format version. Version 2 added blocks, 3 the crawls of urls, 4 the texts of pages that joined clusters,
+/// and 5 the table's id.
+pub(super) const FORMAT_VERSION: u32 = 5;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 /// Maximum number of bytes of a message. It is far above any centroid, and prevents a damaged length from
 /// using up the memory.
@@ -36,11 +36,19 @@ pub(super) fn position_of(saved: &proto::Position) -> Position {
     }
 }
 
-/// Opens a saved table. Returns a reader that is before the articles and centroids, and the position record.
+/// Returns the id of a saved table. Tables of format versions up to 4 have one only if they have blocks.
+pub(super) fn id_of(saved: &proto::Position) -> Option<u64> {
+    saved.blocks.as_ref().map(|blocks| blocks.table_id).or(saved.table_id)
+}
+
+/// Opens a saved table. Returns a reader that is before the articles and centroids, and the position record, or `None`
+/// if no table was begun in the folder.
 pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return path.parent().map_or(Ok(()), ours::check_head).map(|()| None);
+        }
         Err(error) => return Err(at(path)(error)),
     };
     read_head(ChecksummedReader::new(file), path).map(Some)

@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 use super::SnapshotError;
 use super::file::{TableWriter, at};
 use super::lines::{CentroidLine, CrawlLine, LinesHead, TextLine};
-use super::table_dir::{SameSettings, TableDir, TableSettings, check_usable};
+use super::table_dir::{SameSettings, TableDir, TableSettings, check_usable, new_table_id};
+use leitong_base::proto;
 use leitong_cluster::{Canonical, Centroid, CrawlChange, SeenText};
 
 /// Maximum number of bytes of one line, far above that of any centroid.
@@ -53,7 +54,8 @@ fn write_file(
             known: LinesHead::FORMAT_VERSION,
         });
     }
-    let position = head.into_message();
+    // The new table and the exported one continue separately.
+    let position = proto::Position { table_id: Some(new_table_id()), ..head.into_message() };
     check_usable(lines.input, &position, settings, SameSettings::All)?;
     let cannot = at(folder);
     let mut writer = TableWriter::create(folder, &position).map_err(&cannot)?;

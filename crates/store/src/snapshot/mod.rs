@@ -7,6 +7,10 @@
 //! are the XXH3-64 of all that, big-endian. The file is replaced in one step, so after a crash there is the
 //! old table or the new one.
 //!
+//! A new table saves this file before it writes any other. So files of a table without it are what is left of a
+//! table, for example half a backup: the folder is then refused, and nothing in it is changed. The `Position` has the
+//! table's random id, which is also in each of the other files. So a file of another table is recognised.
+//!
 //! With `table.on_disk`, older centroids are in [blocks](crate::blocks) next to this file. The `Position`
 //! lists these blocks. After it come `Article` messages (the youngest page of each article that is split over several
 //! pages), and then only the centroids that are in no block yet.
@@ -84,6 +88,19 @@ pub enum SnapshotError {
         /// The name of one of the files.
         name: String,
     },
+    /// The folder has files of a table, but not the one that lists them.
+    #[error(
+        "{}: contains {name:?}, but centroids.leitong is missing, the file without which the others cannot be used. \
+         Nothing was changed; restore all files of the folder from one backup, or move the folder away to begin with an \
+         empty table",
+        path.display()
+    )]
+    HeadMissing {
+        /// The folder.
+        path: PathBuf,
+        /// The name of one of the files.
+        name: String,
+    },
     /// Another run uses the table.
     #[error("{}: another run is using this table; wait for it, or name another folder", path.display())]
     Locked {
@@ -91,7 +108,7 @@ pub enum SnapshotError {
         path: PathBuf,
     },
     /// The file is not a table, or is damaged.
-    #[error("{}: {problem}; restore the file from a backup, or remove it to begin with an empty table", path.display())]
+    #[error("{}: {problem}; restore the file from a backup, or name another folder to begin with an empty table", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -136,14 +153,16 @@ pub enum SnapshotError {
         /// The journal.
         path: PathBuf,
     },
-    /// The recent verdicts are damaged.
+    /// The recent verdicts are damaged, or belong to another table.
     #[error(
-        "{}: damaged; move the file away to continue. Pages stored before can then no longer be looked up",
+        "{}: {problem}; move the file away to continue. Pages stored before can then no longer be looked up",
         path.display()
     )]
     RecentDamaged {
         /// The file.
         path: PathBuf,
+        /// A description of the damage.
+        problem: &'static str,
     },
     /// A newer Leitong wrote the file.
     #[error("{}: format version {found} is newer than {known}, the newest that this version of Leitong reads; update Leitong", path.display())]

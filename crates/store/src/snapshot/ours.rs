@@ -10,6 +10,7 @@ use std::io;
 use std::path::Path;
 
 use super::SnapshotError;
+use crate::blocks::is_block;
 
 /// Name of the saved table.
 pub(super) const FILE_NAME: &str = "centroids.leitong";
@@ -20,9 +21,13 @@ pub(super) const RECENT_NAME: &str = "verdicts.leitong";
 /// Name of the [mark](super::checkpointed) in the table's folder, and of its copy in the folder of
 /// checkpoints.
 pub(super) const MARK: &str = "checkpoint.mark";
+/// Name of the file that tells which run of `dedup` was begun last, and when.
+pub(super) const START: &str = "run.start";
 /// Name of the file by which a process locks a folder. It is empty.
 pub(super) const LOCK: &str = "lock";
 
+/// Files that belong to a saved table, in addition to its blocks.
+const PARTS: [&str; 5] = [JOURNAL_NAME, RECENT_NAME, "texts.leitong", "sizes.leitong", "sizes.before"];
 /// Files that only folders of tables and checkpoints have.
 const NAMES: [&str; 5] = [FILE_NAME, JOURNAL_NAME, RECENT_NAME, MARK, "checkpoint.json"];
 
@@ -53,6 +58,32 @@ pub(super) fn check(folder: &Path) -> Result<(), SnapshotError> {
         if !name.as_encoded_bytes().starts_with(b".") && name != OsStr::new("lost+found") {
             let name = name.to_string_lossy().into_owned();
             return Err(SnapshotError::OtherFiles { path: path.to_owned(), name });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a folder with files of a table also has the file that lists them. Without it, nobody knows which of
+/// the files still count, so a table that began in this folder would delete or ignore them.
+///
+/// # Errors
+/// [`SnapshotError::HeadMissing`], or [`SnapshotError::Io`] if the folder cannot be read.
+pub(super) fn check_head(folder: &Path) -> Result<(), SnapshotError> {
+    let path = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if fs::symlink_metadata(path.join(FILE_NAME)).is_ok() {
+        return Ok(());
+    }
+    let entries = match fs::read_dir(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
+        read => read.map_err(|error| SnapshotError::Io { path: path.to_owned(), error })?,
+    };
+    for entry in entries {
+        let name = entry.map_err(|error| SnapshotError::Io { path: path.to_owned(), error })?.file_name();
+        let name = name.to_string_lossy();
+        if PARTS.contains(&&*name) || is_block(&name) {
+            return Err(SnapshotError::HeadMissing { path: path.to_owned(), name: name.into_owned() });
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Locks, loads and saves the folder of a table.
 //!
 //! Invariants: one process uses a folder at a time; the table's file (`file.rs`) is replaced in one step; it is used only if
-//! the hashes of the settings are right. Cost: loading and saving take time and I/O for all centroids in memory, and
+//! the hashes of the settings are right; no other file of the table is written before it. Cost: loading and saving take time and I/O for all centroids in memory, and
 //! little for those in blocks.
 
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::file::{self, Reader, at, begin, begin_verified, blocks_of, manifest_of, position_of};
+use super::file::{self, Reader, at, begin, begin_verified, blocks_of, id_of, manifest_of, position_of};
 use super::folder::{self, Unfinished};
 use super::ours::{self, FILE_NAME, JOURNAL_NAME, RECENT_NAME};
 use super::{SnapshotError, recent};
@@ -65,6 +65,8 @@ pub struct TableDir {
     pub(super) checkpointed: bool,
     /// The blocks of the table that was loaded or created.
     blocks: OnceLock<Arc<BlockStore>>,
+    /// The id of the table that was loaded or created, and the generation of its log; 0 before its first record.
+    lineage: Mutex<Option<(u64, u32)>>,
     /// The finished runs in the loaded table. The next saved table lists them as well.
     runs: Mutex<Vec<proto::FinishedRun>>,
 }
@@ -85,8 +87,8 @@ impl TableDir {
     ///
     /// # Errors
     /// [`SnapshotError::Locked`] if another process uses it, [`SnapshotError::JournalLeft`] if a journal has
-    /// pages that the table lacks, [`SnapshotError::OtherFiles`] and [`SnapshotError::NotAFolder`] if it is no
-    /// folder for tables, and [`SnapshotError::Io`] if it cannot be used.
+    /// pages that the table lacks, [`SnapshotError::HeadMissing`] if it has only a part of a table,
+    /// [`SnapshotError::OtherFiles`] and [`SnapshotError::NotAFolder`] if it is no folder for tables, and [`SnapshotError::Io`] if it cannot be used.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
         let opened = Self::open_beside_journal(folder)?;
         let journal = opened.journal_path();
@@ -98,12 +100,13 @@ impl TableDir {
     /// # Errors
     /// The errors of [`Self::open`], apart from [`SnapshotError::JournalLeft`].
     pub fn open_beside_journal(folder: &Path) -> Result<Self, SnapshotError> {
+        ours::check_head(folder)?;
         ours::check(folder)?;
         let path = folder.join(ours::LOCK);
         match folder::lock(&path).map_err(at(&path))? {
             Some(lock) => {
-                let (folder, blocks, runs) = (folder.to_owned(), OnceLock::new(), Mutex::default());
-                Ok(Self { folder, lock, checkpointed: false, blocks, runs })
+                let (folder, blocks, lineage) = (folder.to_owned(), OnceLock::new(), Mutex::default());
+                Ok(Self { folder, lock, checkpointed: false, blocks, lineage, runs: Mutex::default() })
             }
             None => Err(SnapshotError::Locked { path: folder.to_owned() }),
         }
@@ -151,6 +154,7 @@ impl TableDir {
         let Some((mut reader, saved)) = begin_verified(path)? else { return Ok(None) };
         check_usable(path, &saved, settings, same)?;
         self.set_runs(saved.runs.clone());
+        self.set_lineage((id_of(&saved).unwrap_or_else(new_table_id), saved.log_generation));
         if saved.founded > Some(Restoration::NUMBER_MAX)
             || saved.dead_below > saved.founded.unwrap_or_default()
         {
@@ -184,15 +188,51 @@ impl TableDir {
         }
     }
 
-    /// Loads the saved table, or creates an empty one.
+    /// Loads the saved table, or creates an empty one. A table without an id is saved at once: files with its id may be
+    /// written from then on.
     ///
     /// # Errors
-    /// The errors of [`Self::load`].
+    /// The errors of [`Self::load`] and [`Self::save`].
     pub fn load_or_begin(&self, settings: &TableSettings) -> Result<Clusterer, SnapshotError> {
-        match self.load(settings)? {
-            Some(clusterer) => Ok(clusterer),
-            None => self.clusterer(&self.folder.join(FILE_NAME), Position::default(), None, settings),
+        let path = self.folder.join(FILE_NAME);
+        let has_id = begin(&path)?.is_some_and(|(_, saved)| id_of(&saved).is_some());
+        let (clusterer, watermarks) = match self.load_with_watermarks(settings)? {
+            Some(loaded) => loaded,
+            None => {
+                self.set_lineage((new_table_id(), 0));
+                (self.clusterer(&path, Position::default(), None, settings)?, Watermarks::default())
+            }
+        };
+        if !has_id {
+            self.save_here(&clusterer, &watermarks, settings)?;
         }
+        Ok(clusterer)
+    }
+
+    /// Returns the random id of the table that was loaded, created or saved, which is in all of its files.
+    #[must_use]
+    pub fn id(&self) -> Option<u64> {
+        self.lineage.lock().unwrap_or_else(PoisonError::into_inner).map(|(id, _)| id)
+    }
+
+    /// Returns the id of the table with this position record; `None` for a table of an older version.
+    #[must_use]
+    pub fn id_of(position: &proto::Position) -> Option<u64> {
+        id_of(position)
+    }
+
+    fn set_lineage(&self, lineage: (u64, u32)) {
+        *self.lineage.lock().unwrap_or_else(PoisonError::into_inner) = Some(lineage);
+    }
+
+    /// Returns the id for saving a table whose log has this generation: that of the loaded table, or a new one if the
+    /// table is not the loaded one, continued.
+    fn id_to_save(&self, log_generation: u32) -> u64 {
+        let mut lineage = self.lineage.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = lineage.filter(|(_, loaded)| *loaded == 0 || *loaded == log_generation).map(|(id, _)| id);
+        let id = id.unwrap_or_else(new_table_id);
+        *lineage = Some((id, log_generation));
+        id
     }
 
     /// Creates a table from the saved blocks, if there are any, without the centroids that are in no block.
@@ -207,7 +247,7 @@ impl TableDir {
             self.remove_checkpoints()?;
         }
         self.remove_unfinished()?;
-        let blocks = saved.and_then(|saved| saved.blocks.as_ref());
+        let blocks = saved.filter(|saved| !is_empty(saved)).and_then(|saved| saved.blocks.as_ref());
         let first = saved.map_or(0, |saved| saved.founded.unwrap_or(0).saturating_sub(saved.centroid_count));
         let (detector, rules) = (Arc::clone(&settings.detector), settings.rules.clone());
         let Some(options) = settings.on_disk else {
@@ -218,7 +258,7 @@ impl TableDir {
         };
         let manifest = match blocks {
             Some(blocks) => manifest_of(blocks),
-            None => Manifest { table_id: new_table_id(), ..Manifest::default() },
+            None => Manifest { table_id: self.id().unwrap_or_else(new_table_id), ..Manifest::default() },
         };
         // The lock is held as long as threads may write to the folder.
         let locked = self.lock.try_clone().and_then(|lock| Folder::open_locked(&self.folder, lock));
@@ -279,7 +319,7 @@ impl TableDir {
 
     /// Loads the recent verdicts, as JSON. Returns `None` if none were saved.
     pub fn load_recent(&self) -> Result<Option<Vec<Box<[u8]>>>, SnapshotError> {
-        recent::load(&self.folder.join(RECENT_NAME))
+        recent::load(&self.folder.join(RECENT_NAME), self.id())
     }
 
     /// Saves the `count` recent verdicts in one step.
@@ -288,7 +328,7 @@ impl TableDir {
         count: u64,
         verdicts: impl Iterator<Item = &'a [u8]>,
     ) -> Result<(), SnapshotError> {
-        recent::save(&self.folder.join(RECENT_NAME), count, verdicts)
+        recent::save(&self.folder.join(RECENT_NAME), self.id().unwrap_or_default(), count, verdicts)
     }
 
     /// Replaces the saved table with this one, in one step.
@@ -373,6 +413,10 @@ impl TableDir {
         let count = clusterer.in_memory_count() as u64;
         let mut position = identity.table_position(clusterer, 0, count, watermarks)?;
         position.format_version = TableDir::FORMAT_VERSION;
+        position.table_id = Some(match manifest {
+            Some(manifest) => manifest.table_id,
+            None => self.id_to_save(position.log_generation),
+        });
         position.text_count = clusterer.seen_texts(blocks_end(manifest)).0.count;
         if let Some(manifest) = manifest {
             position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
@@ -490,6 +534,10 @@ pub(super) fn check_usable(
     if saved.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some()) {
         return Err(SnapshotError::OfWorker { path: path() });
     }
+    // A run that was begun with other settings, and saved no page.
+    if is_empty(saved) {
+        return Ok(());
+    }
     let fingerprint_hash = ("fingerprint_hash", saved.fingerprint_hash, settings.fingerprint_hash);
     let cluster_hash = ("cluster_hash", saved.cluster_hash, settings.cluster_hash);
     let all = same == SameSettings::All;
@@ -507,7 +555,215 @@ pub(super) fn check_usable(
     Ok(())
 }
 
+/// Returns true if the table was begun, and has no pages yet.
+fn is_empty(saved: &proto::Position) -> bool {
+    saved.next_log_offset == 0 && saved.founded.unwrap_or_default() == 0
+}
+
 /// Returns an id that no other table has.
 pub(super) fn new_table_id() -> u64 {
     Seed::default().place(Timestamp::now().as_ms() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use super::*;
+    use leitong_base::record::FingerprintRecord;
+    use leitong_cluster::{ClusterRules, ExpiryConfig};
+    use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
+    use leitong_fingerprint::detectors::simhash::{SimHash, SimHashConfig};
+
+    fn settings(on_disk: bool, fingerprint_hash: u64) -> TableSettings {
+        TableSettings {
+            detector: Arc::new(SimHash::new(&SimHashConfig::default())),
+            rules: ClusterRules::expiry_only(ExpiryConfig::default()),
+            fingerprint_hash,
+            cluster_hash: 2,
+            corpus_hash: 3,
+            on_disk: on_disk.then(|| StoreOptions {
+                readers: 0,
+                portion: 8,
+                ..StoreOptions::for_table(32, 1 << 20)
+            }),
+        }
+    }
+
+    fn decide(clusterer: &mut Clusterer, log_generation: u32, count: usize) {
+        clusterer.name_log(log_generation);
+        for number in 0..count {
+            let print = Fingerprints::even(1).get(number as u64);
+            let page = FingerprintRecord::numbered(number, Some(print));
+            clusterer.decide(Some(&page)).expect("decided");
+        }
+    }
+
+    /// Makes a table in `folder`. Without `saved`, its process is killed before it saves.
+    fn make(folder: &Path, on_disk: bool, count: usize, saved: bool) {
+        let settings = settings(on_disk, 1);
+        let dir = TableDir::open(folder).expect("a folder");
+        let mut clusterer = dir.load_or_begin(&settings).expect("a table");
+        decide(&mut clusterer, 9, count);
+        if saved {
+            dir.save(&clusterer, &settings).expect("saved");
+        }
+    }
+
+    fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+        let files = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+        let name = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let files = files.map(|entry| (name(&entry), fs::read(entry.path()).expect("a file")));
+        files.filter(|(name, _)| name != ours::LOCK).collect()
+    }
+
+    /// Returns why a folder cannot be used in any way. Checks that nothing in it is changed.
+    fn refusal(folder: &Path, on_disk: bool) -> String {
+        let before = contents(folder);
+        let settings = settings(on_disk, 1);
+        let used = TableDir::open(folder).and_then(|dir| dir.load_or_begin(&settings));
+        let why = used.err().expect("it must be refused").to_string();
+        assert!(contents(folder) == before, "{why}");
+        why
+    }
+
+    /// Half of a restore must not cost the other half, and must not begin a table that knows nothing.
+    #[test]
+    fn a_part_of_a_table_without_its_head_is_refused_and_left_as_it_is() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let whole = temporary.path().join("whole");
+        make(&whole, true, 100, true);
+        let names: Vec<String> = contents(&whole).into_keys().filter(|name| name != FILE_NAME).collect();
+        assert!(names.len() > 3, "{names:?}");
+        let others = [JOURNAL_NAME, RECENT_NAME, "texts.leitong", "sizes.leitong", "sizes.before"];
+        for name in names.iter().map(String::as_str).chain(others) {
+            let folder = temporary.path().join(format!("only-{name}"));
+            fs::create_dir(&folder).expect("a folder");
+            fs::write(folder.join(name), "some bytes").expect("written");
+            // A killed save leaves such a file, which is no head.
+            fs::write(folder.join("centroids.leitong.new"), "half").expect("written");
+            for has_lock in [false, true] {
+                if has_lock {
+                    fs::write(folder.join(ours::LOCK), "").expect("written");
+                }
+                for on_disk in [false, true] {
+                    let why = refusal(&folder, on_disk);
+                    assert!(why.contains(name) && why.contains("centroids.leitong is missing"), "{why}");
+                }
+            }
+            assert!(TableDir::inspect(&folder, |_, _| {}).is_err());
+            assert!(TableDir::verify(&folder, |_, _| {}).is_err());
+            assert!(TableDir::has_blocks(&folder).is_err());
+        }
+        fs::write(whole.join(FILE_NAME), "").expect("written");
+        assert!(refusal(&whole, true).contains("ends early"));
+        let good = temporary.path().join("good");
+        make(&good, true, 100, true);
+        let head = fs::read(good.join(FILE_NAME)).expect("a head");
+        fs::write(whole.join(FILE_NAME), &head[..head.len() / 2]).expect("written");
+        assert!(refusal(&whole, true).contains("restore the file from a backup"));
+        // The other half: the head is there, and a block is not.
+        let block = names.iter().find(|name| name.starts_with("centroids-")).expect("a block");
+        fs::remove_file(good.join(block)).expect("removed");
+        assert!(refusal(&good, true).contains(block));
+    }
+
+    #[test]
+    fn the_head_of_another_table_deletes_nothing() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let [table, large, small, memory] =
+            ["table", "large", "small", "memory"].map(|name| temporary.path().join(name));
+        make(&table, true, 100, true);
+        make(&large, true, 150, true);
+        make(&small, true, 3, true);
+        make(&memory, false, 3, true);
+        let blocks = contents(&table).len();
+        for other in [large, small, memory] {
+            fs::copy(other.join(FILE_NAME), table.join(FILE_NAME)).expect("copied");
+            let why = refusal(&table, true);
+            assert!(why.contains("belongs to another table"), "{why}");
+            assert_eq!(contents(&table).len(), blocks);
+        }
+    }
+
+    /// Its blocks are recognised by the id in the head that was saved first, so they can be deleted.
+    #[test]
+    fn a_killed_first_run_can_be_repeated() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = temporary.path().join("table");
+        make(&folder, true, 100, false);
+        let left = contents(&folder);
+        assert!(left.len() > 3, "{:?}", left.keys());
+        assert!(left.keys().all(|name| !name.ends_with(".new")), "{:?}", left.keys());
+        // It may be repeated with other settings, or in memory.
+        for (on_disk, fingerprint_hash) in [(true, 1), (true, 7), (false, 8)] {
+            let settings = settings(on_disk, fingerprint_hash);
+            let dir = TableDir::open(&folder).expect("a folder");
+            let clusterer = dir.load_or_begin(&settings).expect("an empty table");
+            assert_eq!((clusterer.centroid_count(), clusterer.founded()), (0, 0));
+        }
+        make(&folder, true, 40, true);
+        let names: Vec<String> = contents(&folder).into_keys().collect();
+        assert_eq!(names.iter().filter(|name| name.starts_with("centroids-")).count(), 1, "{names:?}");
+        let refused = TableDir::open(&folder).and_then(|dir| dir.load_or_begin(&settings(true, 7)));
+        assert!(refused.err().expect("refused").to_string().contains("made with other settings"));
+    }
+
+    #[test]
+    fn a_table_keeps_its_id_and_another_one_that_replaces_it_gets_another_id() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = temporary.path().join("table");
+        let settings = settings(false, 1);
+        let id = || {
+            let saved = TableDir::inspect(&folder, |_, _| {}).expect("read").expect("a table");
+            TableDir::id_of(&saved).expect("an id")
+        };
+        make(&folder, false, 0, false);
+        let first = id();
+        make(&folder, false, 10, true);
+        make(&folder, false, 10, true);
+        assert_eq!(id(), first);
+        // A program that embeds Leitong may save a table that it has not loaded.
+        let dir = TableDir::open(&folder).expect("a folder");
+        let mut other = empty(&settings);
+        decide(&mut other, 10, 5);
+        dir.load(&settings).expect("loaded");
+        dir.save(&other, &settings).expect("saved");
+        let second = id();
+        assert_ne!(second, first);
+        dir.save(&other, &settings).expect("saved");
+        assert_eq!(id(), second);
+    }
+    /// Files of the table may be written before the run ends, so the id must not wait for that.
+    #[test]
+    fn a_table_of_an_older_version_gets_an_id_at_once() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let settings = settings(false, 1);
+        let position = proto::Position {
+            format_version: 4,
+            table_id: None,
+            next_log_offset: 7,
+            log_generation: 9,
+            ..settings
+                .identity(0)
+                .table_position(&empty(&settings), 0, 0, &Watermarks::default())
+                .expect("sound")
+        };
+        file::TableWriter::create(temporary.path(), &position)
+            .and_then(file::TableWriter::finish)
+            .expect("written");
+        let ids = [(); 2].map(|()| {
+            let dir = TableDir::open(temporary.path()).expect("a folder");
+            assert_eq!(dir.load_or_begin(&settings).expect("a table").position().next_log_offset, 7);
+            dir.id().expect("an id")
+        });
+        assert_eq!(ids[0], ids[1]);
+        let saved = TableDir::inspect(temporary.path(), |_, _| {}).expect("read").expect("a table");
+        assert_eq!((TableDir::id_of(&saved), saved.format_version), (Some(ids[0]), TableDir::FORMAT_VERSION));
+    }
+
+    fn empty(settings: &TableSettings) -> Clusterer {
+        Clusterer::new(Arc::clone(&settings.detector), settings.rules.clone(), Position::default())
+    }
 }

@@ -1,12 +1,12 @@
 //! Stores the texts of kept documents in the folder of a centroid table, for comparisons in later runs.
 //!
-//! The file `texts.leitong` has the compressed text of each kept document, with its cluster and its run, in the order
-//! in which they were kept. Invariants: texts of a run that was not completed are removed by that run if it fails, or
+//! The file `texts.leitong` has the id of its table, and then the compressed text of each kept document, with its cluster
+//! and its run, in the order in which they were kept. Invariants: texts of another table are refused; texts of a run that was not completed are removed by that run if it fails, or
 //! else by the next one, since the run is repeated; a file that is damaged before the end of a completed run is refused
 //! and left as it is. Memory: 32 bytes and a slot of a map per text.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,9 @@ use crate::sink::summed::cut;
 use leitong_store::snapshot::Unfinished;
 
 /// The first line of the file in a table's folder.
-const MAGIC: &[u8] = b"leitong texts 3\n";
+const MAGIC: &[u8] = b"leitong texts 4\n";
+/// Number of bytes before the first text: the first line, and the id of the table.
+const HEADER_BYTES: usize = MAGIC.len() + 8;
 /// Number of bytes before a compressed text in the file: log offset of the cluster's founder, log offset at which the
 /// run began, length, XXH3-64 of these and of the hash of the text.
 const RECORD_HEAD_BYTES: usize = 28;
@@ -28,6 +30,10 @@ const SUMMED_BYTES: usize = 20;
 const END_OF_RUN: u64 = u64::MAX;
 /// Number of bytes of the hash of the text, which follows the head.
 const TEXT_HASH_BYTES: usize = 8;
+/// Number of bytes of a head and the hash of its text.
+const FULL_HEAD_BYTES: usize = RECORD_HEAD_BYTES + TEXT_HASH_BYTES;
+/// Number of bytes that are read at once.
+const READ_BYTES: usize = 1 << 18;
 
 /// The text of a kept document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +91,8 @@ impl KeptTexts {
 pub(crate) struct TableTexts {
     texts: TextFile,
     path: PathBuf,
+    /// The id of the table.
+    table: u64,
     /// The log offset at which this run began.
     run: u64,
     kept: KeptTexts,
@@ -103,18 +111,18 @@ pub(crate) struct Founded {
 
 impl TableTexts {
     /// The version of the format of the file in a table's folder.
-    pub(crate) const FORMAT_VERSION: u32 = 3;
+    pub(crate) const FORMAT_VERSION: u32 = 4;
 
-    /// Opens the file in the table's folder, or creates it. Texts of expired clusters are removed once they make
-    /// up half of it.
+    /// Opens the file of the table with the id `table` in its folder, or creates it. Texts of expired clusters are
+    /// removed once they make up half of it.
     ///
     /// # Errors
     /// The file cannot be read or written, or is another file.
-    pub(crate) fn open(folder: &Path, founded: Founded) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path, table: u64, founded: Founded) -> io::Result<Self> {
         let path = folder.join("texts.leitong");
         let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
         let (texts, kept) = (TextFile::new(opened), KeptTexts::default());
-        let mut file = Self { texts, path, run: founded.before, kept, before_run: None };
+        let mut file = Self { texts, path, table, run: founded.before, kept, before_run: None };
         let dead = file.read_index(founded)?;
         if dead * 2 > file.texts.bytes {
             file.remove_expired()?;
@@ -128,19 +136,25 @@ impl TableTexts {
     /// contain no head of such a run: only then was it written by a run that was not completed.
     fn read_index(&mut self, founded: Founded) -> io::Result<u64> {
         let mut reader = BufReader::new(self.texts.file.try_clone()?);
-        let mut magic = Vec::new();
-        reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic)?;
-        if magic.is_empty() {
-            self.texts.push(MAGIC)?;
+        let mut header = Vec::new();
+        reader.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+        if header.is_empty() {
+            self.texts.push(&self.header())?;
             return Ok(0);
         }
-        if magic != MAGIC {
+        if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {
             return Err(io::Error::other(
                 "this is not a file of texts that this version of Leitong can read; move it away to begin without texts",
             ));
         }
+        if header != self.header() {
+            return Err(io::Error::other(
+                "the texts belong to another table; restore the whole folder from one backup, or move the file away to \
+                 begin without texts",
+            ));
+        }
         let length = self.texts.file.metadata()?.len();
-        let (mut at, mut dead) = (MAGIC.len() as u64, 0);
+        let (mut at, mut dead) = (HEADER_BYTES as u64, 0);
         let mut run_end = at;
         while let Some(head) = RecordHead::read(&mut reader)? {
             let text_at = at + RECORD_HEAD_BYTES as u64;
@@ -168,22 +182,23 @@ impl TableTexts {
         Ok(dead)
     }
 
+    /// Returns the first bytes of the file.
+    fn header(&self) -> Vec<u8> {
+        [MAGIC, &self.table.to_le_bytes()].concat()
+    }
+
     /// Checks that no text of a completed run is at `from` or after it.
     fn check_rest(&self, from: u64, founded: Founded) -> io::Result<()> {
         let mut file = self.texts.file.try_clone()?;
         file.seek(SeekFrom::Start(from))?;
-        let mut reader = BufReader::with_capacity(1 << 18, file);
-        let mut window = VecDeque::with_capacity(RECORD_HEAD_BYTES + TEXT_HASH_BYTES);
-        for byte in reader.by_ref().bytes() {
-            window.push_back(byte?);
-            if window.len() < RECORD_HEAD_BYTES + TEXT_HASH_BYTES {
-                continue;
-            }
-            let head = RecordHead::from_bytes(window.make_contiguous());
-            if head.is_some_and(|head| head.run < founded.before) {
+        let has_head = |bytes: &[u8]| find_head(bytes, founded.before, RecordHead::from_bytes).is_some();
+        let mut bytes = Vec::with_capacity(READ_BYTES);
+        // The last bytes that were read, which are fewer than a head, are looked at again with the next ones.
+        while (&file).take((READ_BYTES - bytes.len()) as u64).read_to_end(&mut bytes)? > 0 {
+            if has_head(&bytes) {
                 return Err(damaged(from));
             }
-            window.pop_front();
+            bytes.drain(..bytes.len().saturating_sub(FULL_HEAD_BYTES - 1));
         }
         Ok(())
     }
@@ -192,7 +207,7 @@ impl TableTexts {
     fn remove_expired(&mut self) -> io::Result<()> {
         let new = Unfinished::new(self.path.with_extension("new"));
         let mut texts = TextFile::at(new.path(), None)?;
-        texts.push(MAGIC)?;
+        texts.push(&self.header())?;
         let kept = std::mem::take(&mut self.kept);
         let mut founders: Vec<u64> = kept.first.keys().copied().collect();
         founders.sort_unstable();
@@ -307,8 +322,8 @@ struct RecordHead {
 impl RecordHead {
     /// Reads a head and the hash after it. Returns `None` at the end of the file, or if they are damaged.
     fn read(reader: &mut impl Read) -> io::Result<Option<Self>> {
-        let mut head = Vec::with_capacity(RECORD_HEAD_BYTES + TEXT_HASH_BYTES);
-        reader.take((RECORD_HEAD_BYTES + TEXT_HASH_BYTES) as u64).read_to_end(&mut head)?;
+        let mut head = Vec::with_capacity(FULL_HEAD_BYTES);
+        reader.take(FULL_HEAD_BYTES as u64).read_to_end(&mut head)?;
         Ok(Self::from_bytes(&head))
     }
 
@@ -320,6 +335,23 @@ impl RecordHead {
         let is_whole = bytes as usize >= TEXT_HASH_BYTES && sum == head_sum(&head[..SUMMED_BYTES], hash);
         is_whole.then_some(Self { founder, run, bytes, hash })
     }
+}
+
+/// Returns the first head in `bytes` of a run before log offset `before`. `read` reads a head and compares its checksum;
+/// it is called only where the other numbers could be those of such a head, which is hardly ever.
+fn find_head(
+    bytes: &[u8],
+    before: u64,
+    mut read: impl FnMut(&[u8]) -> Option<RecordHead>,
+) -> Option<RecordHead> {
+    bytes.windows(FULL_HEAD_BYTES).find_map(|head| {
+        let number = |at: usize| head[at..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+        let length = head[16..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
+        let (founder, run) = (number(0)?, number(8)?);
+        let may_be_one =
+            run < before && (founder < before || founder == END_OF_RUN) && length as usize >= TEXT_HASH_BYTES;
+        if may_be_one { read(head).filter(|head| head.run < before) } else { None }
+    })
 }
 
 /// Returns the checksum of a head up to the checksum, and of the hash of the text.
@@ -334,14 +366,16 @@ mod tests {
     use super::*;
     use crate::keep::verify::texts::tests::compressed;
 
+    const TABLE: u64 = 0x0123_4567_89ab_cdef;
+
     /// A flipped bit in a head must neither delete texts nor move a text to another cluster. The file is left as it is,
     /// so it can be restored from a copy.
     #[test]
     fn a_file_with_a_damaged_head_is_refused_and_left_as_it_is() {
         let folder = tempfile::tempdir().expect("a folder");
         let founded = Founded { oldest: 0, before: 9 };
-        let mut texts =
-            TableTexts::open(folder.path(), Founded { oldest: 0, before: 0 }).expect("a file of texts");
+        let mut texts = TableTexts::open(folder.path(), TABLE, Founded { oldest: 0, before: 0 })
+            .expect("a file of texts");
         for founder in 0..4 {
             texts.add(founder, &compressed(&format!("text {founder}"))).expect("written");
         }
@@ -349,7 +383,7 @@ mod tests {
         let path = folder.path().join("texts.leitong");
         let whole = std::fs::read(&path).expect("a file");
         let places = || {
-            let texts = TableTexts::open(folder.path(), founded)?;
+            let texts = TableTexts::open(folder.path(), TABLE, founded)?;
             io::Result::Ok(
                 (0..4).map(|founder| texts.kept.texts_of_cluster(founder).collect()).collect::<Vec<Vec<_>>>(),
             )
@@ -362,10 +396,12 @@ mod tests {
             match places() {
                 Ok(places) => assert_eq!(places, sound, "bit {bit}"),
                 Err(error) => {
-                    assert!(
-                        error.to_string().contains(if bit < 128 { "not a file" } else { "damaged" }),
-                        "{error}"
-                    );
+                    let why = match bit / 8 {
+                        ..16 => "not a file",
+                        16..24 => "belong to another table",
+                        _ => "damaged",
+                    };
+                    assert!(error.to_string().contains(why), "bit {bit}: {error}");
                     assert_eq!(std::fs::read(&path).expect("a file"), bad, "bit {bit}");
                 }
             }
@@ -383,7 +419,8 @@ mod tests {
     #[test]
     fn texts_of_a_failed_run_are_removed_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        let open = |before| TableTexts::open(folder.path(), Founded { oldest: 0, before }).expect("a file");
+        let open =
+            |before| TableTexts::open(folder.path(), TABLE, Founded { oldest: 0, before }).expect("a file");
         let length = || std::fs::metadata(folder.path().join("texts.leitong")).expect("a file").len();
         let mut texts = open(0);
         texts.add(0, &compressed("kept")).expect("written");
@@ -400,7 +437,7 @@ mod tests {
     fn texts_of_a_table_stay_until_their_cluster_expires() {
         let folder = tempfile::tempdir().expect("a folder");
         let open = |oldest, before| {
-            TableTexts::open(folder.path(), Founded { oldest, before }).expect("a file of texts")
+            TableTexts::open(folder.path(), TABLE, Founded { oldest, before }).expect("a file of texts")
         };
         let text = |texts: &TableTexts, founder| {
             let found = texts.kept().texts_of_cluster(founder);
@@ -436,6 +473,69 @@ mod tests {
         drop(texts);
         assert_eq!(text(&open(5, 9), 5), vec![compressed("text 5").to_vec()]);
         std::fs::write(&path, "something else altogether").expect("written");
-        assert!(TableTexts::open(folder.path(), Founded { oldest: 0, before: 9 }).is_err());
+        assert!(TableTexts::open(folder.path(), TABLE, Founded { oldest: 0, before: 9 }).is_err());
+    }
+    /// A killed run may leave gigabytes that are searched for texts of completed runs.
+    #[test]
+    fn the_rest_of_a_file_is_searched_with_hardly_any_checksum() {
+        let before = 1 << 40;
+        let head = record(5, 3, &[0; TEXT_HASH_BYTES]).expect("a record");
+        let rest: Vec<u8> =
+            (0..100_000_u32).flat_map(|number| hash_of_number(number).to_le_bytes()).collect();
+        let found_in = |bytes: &[u8]| {
+            let mut sums = 0;
+            let read = |head: &[u8]| {
+                sums += 1;
+                RecordHead::from_bytes(head)
+            };
+            let found = find_head(bytes, before, read).map(|head| (head.founder, head.run));
+            (found, sums)
+        };
+        for rest in [&rest[..], &[0; 100_000], &[0xff; 100_000]] {
+            let (found, sums) = found_in(rest);
+            assert!(found.is_none() && sums < 10, "{sums} checksums");
+            let (found, sums) = found_in(&[rest, &head, rest].concat());
+            assert!(found == Some((5, 3)) && sums < 10, "{sums} checksums");
+        }
+        // A head is found wherever it is, also if it is read in two parts.
+        let folder = tempfile::tempdir().expect("a folder");
+        let founded = Founded { oldest: 0, before: 9 };
+        let path = folder.path().join("texts.leitong");
+        for at in (READ_BYTES - FULL_HEAD_BYTES - 2..READ_BYTES + 2).chain([0, 2 * READ_BYTES - 60]) {
+            let texts = TableTexts::open(folder.path(), TABLE, founded).expect("a file");
+            texts.texts.file.write_all_at(&vec![1; at], HEADER_BYTES as u64).expect("written");
+            assert!(texts.check_rest(HEADER_BYTES as u64, founded).is_ok());
+            texts.texts.file.write_all_at(&head, (HEADER_BYTES + at) as u64).expect("written");
+            assert!(texts.check_rest(HEADER_BYTES as u64, founded).is_err(), "at {at}");
+            drop(texts);
+            std::fs::remove_file(&path).expect("removed");
+        }
+    }
+
+    fn hash_of_number(number: u32) -> u64 {
+        xxh3_64_with_seed(&number.to_le_bytes(), 7)
+    }
+
+    #[test]
+    fn texts_of_another_table_are_refused_and_left_as_they_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let founded = Founded { oldest: 0, before: 9 };
+        let mut texts =
+            TableTexts::open(folder.path(), TABLE, Founded { oldest: 0, before: 0 }).expect("a file");
+        texts.add(3, &compressed("text 3")).expect("written");
+        texts.finish().expect("on disk");
+        let path = folder.path().join("texts.leitong");
+        let whole = std::fs::read(&path).expect("a file");
+        for founded in [founded, Founded { oldest: 8, before: 9 }, Founded { oldest: 0, before: 0 }] {
+            let refused = TableTexts::open(folder.path(), TABLE + 1, founded).err().expect("refused");
+            assert!(refused.to_string().contains("belong to another table"), "{refused}");
+            assert_eq!(std::fs::read(&path).expect("a file"), whole);
+        }
+        let own = TableTexts::open(folder.path(), TABLE, founded).expect("its own table");
+        assert_eq!(own.kept().count(3), 1);
+        drop(own);
+        // Texts of earlier versions do not say which table they belong to.
+        std::fs::write(&path, [b"leitong texts 3\n", &whole[HEADER_BYTES..]].concat()).expect("written");
+        assert!(TableTexts::open(folder.path(), TABLE, founded).is_err());
     }
 }

@@ -25,7 +25,7 @@ use super::checksummed::{ChecksummedReader, ChecksummedWriter, Sequential};
 use super::file::{at, blocks_of, manifest_of, read_head, write_head};
 use super::ours::FILE_NAME;
 use super::table_dir::TableDir;
-use crate::blocks::{BlockStore, Files, StoreOptions};
+use crate::blocks::{BlockStore, Files, Manifest, StoreOptions};
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::{ArticlePage, Clusterer, ExpiryConfig, OldCentroids, Position};
@@ -96,16 +96,18 @@ impl ChangelogBlocks {
         Ok(())
     }
 
-    /// Removes the file that names the blocks, before a new table is created in the folder.
+    /// Removes the file that names the blocks, and then the blocks, before a new table is created in the folder. The
+    /// changelog has all that is in them.
     ///
     /// # Errors
     /// The error of the operating system.
     pub fn remove(files: &dyn Files) -> io::Result<()> {
         match files.remove(FILE_NAME) {
-            Ok(()) => files.sync(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
+            Ok(()) => files.sync()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
+        Manifest::delete_all(files)
     }
 
     /// Reads the file. Returns `None` if there is none.

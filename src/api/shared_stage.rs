@@ -1,4 +1,4 @@
-//! Shares the cluster stage of one log partition between its owner, which changes it, and look-ups.
+//! Shares the cluster stage of one log partition, or of `serve`, between its owner, which changes it, and look-ups.
 //!
 //! ```text
 //! owner ─► write: some records of the log, all at once ─► lock passes to readers
@@ -20,20 +20,20 @@ use crate::pipeline::cluster_stage::ClusterStage;
 type Shared = Arc<RwLock<Option<Box<ClusterStage>>>>;
 
 /// The owner's handle. When it is dropped, look-ups find no table any more.
-pub(super) struct SharedStage(Shared);
+pub(crate) struct SharedStage(Shared);
 
 /// A handle for look-ups. Any number of threads may have one.
 #[derive(Clone)]
 pub(crate) struct StageReader(Shared);
 
 impl SharedStage {
-    pub(super) fn new(stage: ClusterStage) -> Self {
+    pub(crate) fn new(stage: ClusterStage) -> Self {
         Self(Arc::new(RwLock::new(Some(Box::new(stage)))))
     }
 
     /// Changes the stage with `work`. Readers see it as it was before or after. Readers that wait get the
     /// lock next.
-    pub(super) fn write<T>(&self, work: impl FnOnce(&mut ClusterStage) -> T) -> T {
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&mut ClusterStage) -> T) -> T {
         let mut guard = self.0.write();
         // The lock holds no stage during the work. So if the work panics, readers find none, instead of one that is
         // half changed.
@@ -45,16 +45,16 @@ impl SharedStage {
     }
 
     /// Returns the owner's read access. Only the owner writes, so several of these never block each other.
-    pub(super) fn read(&self) -> MappedRwLockReadGuard<'_, ClusterStage> {
+    pub(crate) fn read(&self) -> MappedRwLockReadGuard<'_, ClusterStage> {
         RwLockReadGuard::map(self.0.read_recursive(), |stage| &**stage.as_ref().expect(HELD))
     }
 
     /// Waits for searches in progress, and returns the stage. Look-ups then find no table.
-    pub(super) fn take(self) -> ClusterStage {
+    pub(crate) fn take(self) -> ClusterStage {
         *self.0.write().take().expect(HELD)
     }
 
-    pub(super) fn reader(&self) -> StageReader {
+    pub(crate) fn reader(&self) -> StageReader {
         StageReader(Arc::clone(&self.0))
     }
 }
