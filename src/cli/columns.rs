@@ -3,7 +3,11 @@
 
 use clap::Args;
 
+use crate::pipeline::page_reader::PageReader;
 use leitong_text::page::mapping::{FieldsConfig, pointer_to_field};
+
+/// Maximum number of fields that a message lists.
+const NAMED_MAX: usize = 20;
 
 #[derive(Debug, Args)]
 #[group(id = "columns")]
@@ -43,12 +47,24 @@ impl Arguments {
         columns.chain(self.no_quotes.then(|| "--no-quotes".to_owned()))
     }
 
+    /// Returns a message for each column that was named and that no line has.
+    pub(super) fn missing(&self, reader: &PageReader) -> Vec<String> {
+        let missing = |(option, name): (&str, &Option<String>)| {
+            let name = name.as_ref()?;
+            let known = reader.names_without(&pointer_to(name))?;
+            let shown: Vec<String> = known.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
+            let more = known.len().saturating_sub(NAMED_MAX);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            Some(format!(
+                "{option} {name}: no line has this field; the fields are {}{more}",
+                shown.join(", ")
+            ))
+        };
+        self.all().into_iter().filter_map(missing).collect()
+    }
+
     /// Replaces the pointers in `fields` with the columns that were named.
     pub(super) fn apply(&self, fields: &mut FieldsConfig) {
-        let pointer = |name: &String| match name.starts_with('/') {
-            true => vec![name.clone()],
-            false => vec![pointer_to_field(name)],
-        };
         if self.text_column.is_some() || self.html_column.is_some() {
             for body in [
                 &mut fields.text,
@@ -67,8 +83,13 @@ impl Arguments {
             (&mut fields.url, &self.url_column),
         ] {
             if let Some(name) = name {
-                *field = pointer(name);
+                *field = vec![pointer_to(name)];
             }
         }
     }
+}
+
+/// Returns the JSON pointer that an option names.
+fn pointer_to(name: &str) -> String {
+    if name.starts_with('/') { name.to_owned() } else { pointer_to_field(name) }
 }

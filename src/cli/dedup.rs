@@ -319,8 +319,8 @@ impl Run<'_> {
     ) -> anyhow::Result<ExitCode> {
         let earlier = self.earlier_faults();
         let faults = earlier.and(counts);
-        let status = documents::check_records(read, self.checkpoint.is_some())
-            .and_then(|()| exit_status(&self.config, self.fingerprint_stage.reader(), faults));
+        let status =
+            documents::check_records(read, self.checkpoint.is_some()).and_then(|()| self.exit_status(faults));
         if status.is_ok() {
             self.save(clusterer, readings, faults)?;
         } else if let Some(folder) = &self.checkpoints {
@@ -332,6 +332,31 @@ impl Run<'_> {
         terminal::note_lines(summary(counts, skipped, centroids, self.started.elapsed()));
         note_earlier(earlier);
         Ok(if self.unnameable > 0 { status.and(Ok(ExitCode::from(3)))? } else { status? })
+    }
+
+    /// Returns the exit status, after all outputs are written. An error leaves the table as it was.
+    fn exit_status(&self, faults: Faults) -> anyhow::Result<ExitCode> {
+        let reader = self.fingerprint_stage.reader();
+        // An earlier process may have read lines with these fields.
+        let is_resumed = self.checkpoint.is_some();
+        let missing = if is_resumed { Vec::new() } else { self.arguments.columns.missing(reader) };
+        if let Some((preset, count)) = reader.likeliest().filter(|_| faults.dead_letters > 0) {
+            terminal::note(format_args!(
+                "{count} of these records look like messages of {preset}: try --preset {preset}"
+            ));
+        }
+        if has_hardly_any_body(faults) {
+            bail!(
+                "{} of {} records have no body where preset {} expects it, so the table is not saved. {}",
+                faults.without_body,
+                faults.records,
+                self.config.input.preset,
+                if missing.is_empty() { remedy(reader) } else { missing.join(". ") }
+            );
+        }
+        missing.iter().for_each(terminal::note);
+        let is_whole = faults.dead_letters == 0 && faults.left_out == 0;
+        Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(3) })
     }
 
     /// Returns the reading of each input: what an earlier process has read of it, or what this one will read.
@@ -400,6 +425,16 @@ fn note_left_out(files: &FoundFiles, read: FolderContent) {
         terminal::note(format_args!(
             "{} links to folders are not followed; to read the files in them, name them as inputs",
             files.links.len()
+        ));
+    }
+    if !files.internal.is_empty() {
+        let named = files.internal.iter().take(shown).map(|folder| folder.display().to_string());
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = if files.internal.len() > shown { ", …" } else { "" };
+        terminal::note(format_args!(
+            "{} folders are not read, since their names begin with _, as those of unfinished or internal files of Spark \
+             and Delta Lake do ({named}{more}); to read one, name the folder itself",
+            files.internal.len()
         ));
     }
     for key in files.unnameable.iter().take(shown) {
@@ -527,10 +562,18 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
 
 /// Returns the name of the output file for the records that an index lists.
 fn named_for_records(index: &Path) -> PathBuf {
-    let name = index.to_string_lossy();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    let name = [".cdxj", ".cdx"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-    format!("{name}.warc.gz").into()
+    let is_called = |path: &Path, endings: &[&str]| {
+        path.extension().is_some_and(|is| endings.iter().any(|ending| is.eq_ignore_ascii_case(ending)))
+    };
+    let mut name = index.to_owned();
+    for endings in [&["gz"][..], &["cdxj", "cdx"]] {
+        if is_called(&name, endings) {
+            name.set_extension("");
+        }
+    }
+    let mut name = name.into_os_string();
+    name.push(".warc.gz");
+    name.into()
 }
 
 /// Returns the identity of this run: a later process resumes a checkpoint only if the two identities are
@@ -619,25 +662,6 @@ fn note_earlier(earlier: Faults) {
             "before the run was resumed, it had {dead_letters} dead letters, and {left_out} documents in no output"
         ));
     }
-}
-
-/// Returns the exit status, after all outputs are written. An error leaves the table as it was.
-fn exit_status(config: &Config, reader: &PageReader, faults: Faults) -> anyhow::Result<ExitCode> {
-    if let Some((preset, count)) = reader.likeliest().filter(|_| faults.dead_letters > 0) {
-        terminal::note(format_args!(
-            "{count} of these records look like messages of {preset}: try --preset {preset}"
-        ));
-    }
-    if has_hardly_any_body(faults) {
-        bail!(
-            "{} of {} records have no body where preset {} expects it, so the table is not saved. {}",
-            faults.without_body,
-            faults.records,
-            config.input.preset,
-            remedy(reader)
-        );
-    }
-    Ok(if faults.dead_letters > 0 || faults.left_out > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
 /// Returns the advice to give if most records have no body.

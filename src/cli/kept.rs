@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::documents::is_read_once;
-use super::outputs::without_compression;
+use super::outputs::{NEVER_COMPRESSED, without_compression};
 use super::settings::{share, wrong};
 use super::{passages, texts};
 use crate::config::Config;
@@ -34,8 +34,8 @@ pub(super) struct Arguments {
     /// refers to the kept record, or to one with the same payload
     #[arg(long, requires = "keep", help_heading = "Documents")]
     revisit: bool,
-    /// Document of each cluster to keep: first, longest (main text), newest (fetched_at), published (earliest
-    /// by its own date), highest:/POINTER or lowest:/POINTER (a number in the document)
+    /// Document of each cluster to keep: first, longest (main text), newest or oldest (fetched_at), published
+    /// (earliest by its own date), highest:/POINTER or lowest:/POINTER (a number or date in the document)
     #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Documents")]
     prefer: Prefer,
     /// Keep one document per value of this field in each cluster: host, or a JSON pointer such as /meta/source
@@ -228,10 +228,10 @@ impl Arguments {
     }
 }
 
-/// Endings of names that promise a format or compression that is not written.
-const NOT_WRITTEN: [&str; 25] = [
-    ".xz", ".bz2", ".lzma", ".lz", ".br", ".z", ".zip", ".7z", ".rar", ".tar", ".tgz", ".arrow", ".feather",
-    ".orc", ".avro", ".npy", ".pkl", ".xls", ".xlsx", ".sqlite", ".db", ".html", ".htm", ".xml", ".pdf",
+/// Endings of names that promise a format that is not written.
+const NOT_WRITTEN: [&str; 18] = [
+    ".tar", ".tgz", ".tbz2", ".txz", ".arrow", ".feather", ".orc", ".avro", ".npy", ".pkl", ".xls", ".xlsx",
+    ".sqlite", ".db", ".html", ".htm", ".xml", ".pdf",
 ];
 
 /// Returns the ending of a file's name if it promises a format or compression that is not written. A folder
@@ -242,7 +242,7 @@ fn ending_not_written(path: &Path) -> Option<&'static str> {
     }
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let plain = without_compression(&name);
-    NOT_WRITTEN.into_iter().find(|ending| plain.ends_with(ending))
+    NOT_WRITTEN.into_iter().chain(NEVER_COMPRESSED).find(|ending| plain.ends_with(ending))
 }
 
 /// Rejects outputs in object stores, before a folder called `s3:` is created.

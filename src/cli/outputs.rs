@@ -15,8 +15,13 @@ use super::settings::wrong;
 /// Maximum number of symbolic links that are followed for one name. It is the limit of the operating system.
 const LINKS_MAX: usize = 40;
 
-/// Endings of names that promise compression.
+/// Endings of names that promise compression. They may have capitals.
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
+
+/// Endings of names that promise compression that is never written.
+pub(super) const NEVER_COMPRESSED: [&str; 14] = [
+    ".xz", ".bz2", ".bz", ".lzma", ".lz", ".lzo", ".br", ".z", ".sz", ".zip", ".7z", ".rar", ".gzip", ".zstd",
+];
 
 /// The identity of a file, equal for all its names.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -94,9 +99,9 @@ fn twice_on_standard_output(stdout: Option<Identity>, taken: &mut HashSet<Identi
 }
 
 fn compression_promised(option: &str, path: &Path) -> Option<String> {
-    let name = path.to_string_lossy();
-    let ending = &name[without_compression(&name).len()..];
-    (!ending.is_empty() && !["--keep", "--drop"].contains(&option)).then(|| {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let ending = COMPRESSED.iter().chain(&NEVER_COMPRESSED).find(|ending| name.ends_with(**ending))?;
+    (!["--keep", "--drop"].contains(&option)).then(|| {
         format!(
             "is written without compression; remove {ending} from the name, and compress the file after the run"
         )

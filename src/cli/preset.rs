@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::kafka::sample;
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
-use leitong_text::page::mapping::{PRESETS, Preset, Survey};
+use leitong_text::page::mapping::{InputConfig, PRESETS, Preset, Survey};
 #[cfg(feature = "kafka")]
 use leitong_text::page::{decompressed, without_schema_head};
 
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         bail!("{}: has no messages to look at", source.display());
     }
     let survey = if is_file { Survey::of_file(&samples) } else { Survey::of_topic(&samples) };
-    documents::print(&describe(&survey))?;
+    documents::print(&describe(&survey, is_file))?;
     if has_body(&survey) {
         return Ok(ExitCode::SUCCESS);
     }
@@ -136,8 +136,8 @@ fn has_body(survey: &Survey) -> bool {
     }
 }
 
-/// Formats the survey as a configuration with comments.
-fn describe(survey: &Survey) -> String {
+/// Formats the survey of a file or topic as a configuration with comments.
+fn describe(survey: &Survey, is_file: bool) -> String {
     let mut out = String::new();
     let Survey { samples, .. } = survey;
     let Some((name, count)) = survey.presets.first() else {
@@ -149,6 +149,9 @@ fn describe(survey: &Survey) -> String {
     let _ = writeln!(out, "# {count} of {samples} messages look like {name}: {about}");
     for (other, count) in &survey.presets[1..] {
         let _ = writeln!(out, "# {count} look like {other}");
+    }
+    if is_file && *name == InputConfig::default().preset && survey.pages.0 > 0 {
+        out.push_str("# `leitong dedup` reads this file as it is; it needs no setting\n");
     }
     let _ = writeln!(
         out,

@@ -5,10 +5,13 @@
 //! Invariants: the result for each record is a page, a reason to skip it, or an error; nothing panics; the
 //! counters do not affect the pages.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::gauge;
+use serde::de::IgnoredAny;
 
 use super::page_message::Message;
 use crate::config::Config;
@@ -22,6 +25,8 @@ use leitong_text::page::{Body, Page, PageConfig, PageError, PageRules};
 
 /// Number of messages after which pointers that never matched are reported.
 const TELL_AFTER_MESSAGES: u64 = 1_000;
+/// Number of messages whose fields are known by name, for an error about a field that no message has.
+const NAMES_OF_MESSAGES: u64 = 20;
 
 /// Reader of pages, shared by all threads.
 #[derive(Debug)]
@@ -39,10 +44,20 @@ pub struct PageReader {
     /// True if unusual messages are counted and reported.
     tells: bool,
     messages: AtomicU64,
+    /// The names of the fields of the first messages, if the configuration names fields.
+    names: Mutex<Names>,
     /// The pointers that have matched so far, one bit each.
     hits: AtomicU64,
     /// Numbers of unreadable messages that look like those of a preset, by index in [`PRESETS`].
     look_like: [AtomicU64; PRESETS.len()],
+}
+
+/// The names of fields in messages.
+#[derive(Debug, Default)]
+struct Names {
+    /// Number of messages that were looked at.
+    messages: u64,
+    names: BTreeSet<String>,
 }
 
 /// The reason why a record is not a page.
@@ -76,6 +91,7 @@ impl PageReader {
             recognizer: Recognizer::default(),
             tells: true,
             messages: AtomicU64::new(0),
+            names: Mutex::default(),
             hits: AtomicU64::new(0),
             look_like: [const { AtomicU64::new(0) }; PRESETS.len()],
         })
@@ -186,7 +202,7 @@ impl PageReader {
 
     /// Fetches a body that is stored elsewhere, and updates the counters.
     fn finished(&self, reading: Reading, value: &[u8]) -> Result<MessageOutcome, PageError> {
-        self.count(reading.hits, !matches!(reading.outcome, Ok(MessageOutcome::Skipped(_))));
+        self.count(reading.hits, !matches!(reading.outcome, Ok(MessageOutcome::Skipped(_))), value);
         match reading.outcome {
             Ok(MessageOutcome::Page(page)) => match page.body {
                 Body::Withdrawn if !self.withdraws => Err(PageError::RecrawlsOff),
@@ -246,16 +262,41 @@ impl PageReader {
         named.max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0)
     }
 
+    /// Returns the names of the fields in the first messages if `pointer` found a value in no message. `None` if it did, or
+    /// if there were no messages.
+    #[must_use]
+    pub(crate) fn names_without(&self, pointer: &str) -> Option<Vec<String>> {
+        let hits = self.hits.load(Ordering::Relaxed);
+        let slots = self.mapping.slots();
+        if slots.iter().any(|(_, known, number)| known == pointer && hits & 1 << number != 0) {
+            return None;
+        }
+        let names: Vec<String> = self.names().names.iter().cloned().collect();
+        (!names.is_empty()).then_some(names)
+    }
+
+    fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Counts the pointers that matched. Reports those that never did.
-    fn count(&self, hits: u64, read: bool) {
-        if !self.tells
-            || self.messages.load(Ordering::Relaxed) >= TELL_AFTER_MESSAGES
-            || !read
-            || self.mapping.is_plain()
-        {
+    fn count(&self, hits: u64, read: bool, value: &[u8]) {
+        if !self.tells || !read || self.mapping.is_plain() {
             return;
         }
-        self.hits.fetch_or(hits, Ordering::Relaxed);
+        if hits & !self.hits.load(Ordering::Relaxed) != 0 {
+            self.hits.fetch_or(hits, Ordering::Relaxed);
+        }
+        if self.messages.load(Ordering::Relaxed) >= TELL_AFTER_MESSAGES {
+            return;
+        }
+        let mut names = self.names();
+        if names.messages < NAMES_OF_MESSAGES {
+            names.messages += 1;
+            let fields = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(value).unwrap_or_default();
+            names.names.extend(fields.into_keys());
+        }
+        drop(names);
         if self.messages.fetch_add(1, Ordering::Relaxed) + 1 == TELL_AFTER_MESSAGES {
             let never = self.mapping.never_hit(self.hits.load(Ordering::Relaxed));
             gauge!("leitong_input_pointers_without_hits").set(never.len() as f64);
@@ -306,6 +347,9 @@ mod tests {
             let place = Place::Line { input: "a".into(), line: 1 };
             assert!(reader.page(&place, Payload::Json(line.to_vec())).is_some());
         }
+        let names: Vec<String> =
+            ["appid", "body", "status_code", "timestamp", "url"].map(str::to_owned).into();
+        assert_eq!((reader.names_without("/charst"), reader.names_without("/body")), (Some(names), None));
         assert_eq!(
             reader.mapping.never_hit(reader.hits.load(Ordering::Relaxed)),
             [

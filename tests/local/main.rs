@@ -28,6 +28,7 @@ mod figures;
 mod free_ports;
 mod hostile_api;
 mod hostile_pages;
+mod input_kinds;
 mod keep;
 mod messages;
 mod odd_inputs;

@@ -519,6 +519,33 @@ fn damaged_files_cost_no_other_file() {
     }
 }
 
+/// Each row was a dead letter without a url, because the struct might have contained one. JSON lines need no url.
+#[test]
+fn texts_in_structs_need_no_urls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let texts = [article(1, 20), article(2, 20), article(1, 20)];
+    let texts: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
+    let field = Arc::new(Field::new("text", texts.data_type().clone(), true));
+    let inner: ArrayRef = Arc::new(StructArray::from(vec![(Arc::clone(&field), texts)]));
+    let outer = Arc::new(Field::new("page", inner.data_type().clone(), true));
+    let deep: ArrayRef = Arc::new(StructArray::from(vec![(outer, Arc::clone(&inner))]));
+    for (column, pointer) in [(inner, "/doc/text"), (deep, "/doc/page/text")] {
+        let input = folder.path().join("a.PARQUET");
+        write_table(
+            &input,
+            &RecordBatch::try_from_iter([("doc", column)]).expect("a table"),
+            &Layout::default(),
+        );
+        let run = dedup_files(&["--text-column", pointer], &[&input]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let kinds: Vec<_> = run.verdicts().iter().map(|verdict| verdict["kind"].clone()).collect();
+        assert_eq!(kinds, ["UNIQUE", "UNIQUE", "EXACT_DUPLICATE"]);
+        assert!(run.verdicts()[1]["url"].as_str().is_some_and(|url| url.ends_with("a.PARQUET#2")));
+        let run = dedup_files(&["--text-column", "/doc/nope"], &[&input]);
+        assert!(run.stderr.contains("there is no column of texts"), "{}", run.stderr);
+    }
+}
+
 /// Corpora keep their metadata in a struct, or in a column of JSON texts.
 #[test]
 fn json_pointers_reach_into_structs_and_json_texts() {

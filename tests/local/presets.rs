@@ -236,6 +236,15 @@ fn the_preset_of_a_file_is_recognised_or_guessed() {
     let arguments = ["dedup", "--config", config.to_str().expect("UTF-8"), "-"];
     let verdict = &run_with_input(arguments, format!("{page}\n")).verdicts()[0];
     assert_eq!((&verdict["kind"], &verdict["url"]), (&json!("UNIQUE"), &json!("https://a.example/1")));
+    // Texts without urls match no preset, but `dedup` reads them.
+    let text = json!({ "id": "a", "title": "A", "text": common::article(1, 30) });
+    let plain = run_with_input(["preset", "detect", "-"], format!("{text}\n"));
+    assert!(
+        plain.status == 0 && plain.stdout.contains("`leitong dedup` reads this file as it is"),
+        "{}",
+        plain.stdout
+    );
+    assert!(plain.stdout.contains("read this way: 1 pages, 0 pages without a body, 0 dead letters"));
     let nothing = run_with_input(["preset", "detect", "-"], "[1]\n");
     assert!(nothing.status == 1 && nothing.stdout.contains("no field looks like"), "{}", nothing.stdout);
     let missing = run(["preset", "detect", "no-such-topic"]);

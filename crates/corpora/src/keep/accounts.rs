@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::Decision;
 use crate::sink::whole_lines::WholeLines;
+use leitong_base::terminal;
 
 /// Maximum number of sources of a cluster for which overlaps are counted. A page that is on every site says
 /// nothing about any two sites, and would make too many pairs.
@@ -187,15 +188,15 @@ impl AccountsReport {
     /// Writes the accounts as CSV or JSON, depending on the name of the file.
     pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
         let mut lines = WholeLines::create(path)?;
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("csv") => lines.push_text(&self.csv())?,
-            _ => lines.push(self)?,
+        match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+            true => lines.push_text(&self.csv())?,
+            false => lines.push(self)?,
         }
         Ok(lines.flush()?)
     }
 
     /// Formats the accounts as CSV: a row for each source, then a row for each pair, with the other source in the
-    /// second column.
+    /// second column. Only the rows of sources have a number of bytes.
     fn csv(&self) -> String {
         let mut csv = String::from(
             "source,with,documents,bytes,kept,kept_bytes,dropped,dropped_bytes,kept_by_verify\n",
@@ -206,11 +207,11 @@ impl AccountsReport {
             let _ = writeln!(
                 csv,
                 "{},,{documents},{bytes},{kept},{kept_bytes},{dropped},{dropped_bytes},{kept_by_verify}",
-                quoted(source.as_deref())
+                cell(source.as_deref())
             );
         }
         for Overlap { source, with, documents } in &self.overlaps {
-            let [source, with] = [source, with].map(|source| quoted(source.as_deref()));
+            let [source, with] = [source, with].map(|source| cell(source.as_deref()));
             let _ = writeln!(csv, "{source},{with},{documents},,,,,,");
         }
         csv
@@ -225,14 +226,50 @@ impl AccountsReport {
     }
 }
 
-/// Formats the name of a source for CSV. Documents without a value are `(none)`.
-fn quoted(source: Option<&str>) -> String {
-    let source = source.unwrap_or(NO_VALUE);
-    match source.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", source.replace('"', "\"\"")),
-        false => source.to_owned(),
+/// Characters at which a spreadsheet takes a cell for a formula, also after a line end or in full width.
+const FORMULA_STARTS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// Formats the name of a source for CSV, in which documents without a value are an empty cell. A spreadsheet must not take
+/// a name for a formula, so an apostrophe is put before it. Characters that would control a terminal, or make a line read
+/// differently than it is written, become escapes.
+fn cell(source: Option<&str>) -> String {
+    let source = source.unwrap_or_default();
+    let is_formula =
+        source.trim_start().starts_with(FORMULA_STARTS) || source.starts_with(['\t', '\r', '\n']);
+    let name = format!("{}{}", if is_formula { "'" } else { "" }, terminal::escape(source));
+    // With some languages, a spreadsheet separates cells at semicolons.
+    match name.contains([',', ';', '"']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => name,
     }
 }
 
-/// The name under which documents without a value are listed.
-pub(super) const NO_VALUE: &str = "(none)";
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sources come from pages. A cell such as `=HYPERLINK(…)` was active in a spreadsheet, and documents without a value
+    /// looked like a source called `(none)`.
+    #[test]
+    fn cells_are_harmless_and_no_value_is_empty() {
+        for (source, expected) in [
+            (None, ""),
+            (Some("(none)"), "(none)"),
+            (Some("a.example"), "a.example"),
+            (Some("a;=1"), "\"a;=1\""),
+            (Some("a, \"b\""), "\"a, \"\"b\"\"\""),
+            (Some("=1+1"), "'=1+1"),
+            (Some("+1"), "'+1"),
+            (Some("-1"), "'-1"),
+            (Some("@sum"), "'@sum"),
+            (Some(" =1"), "' =1"),
+            (Some("\u{ff1d}1"), "'\u{ff1d}1"),
+            (Some("\t=1"), "'\\t=1"),
+            (Some("\r=1"), "'\\r=1"),
+            (Some("=A1,\"x\""), "\"'=A1,\"\"x\"\"\""),
+            (Some("a\nb\u{1b}[31m\u{202e}"), "a\\nb\\u{1b}[31m\\u{202e}"),
+        ] {
+            assert_eq!(cell(source), expected, "{source:?}");
+        }
+    }
+}

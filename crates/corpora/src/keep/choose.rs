@@ -40,8 +40,8 @@ pub(super) fn choose(
 fn check_fields(options: &Options, ranked: &Ranked) -> anyhow::Result<()> {
     let prefer = &options.prefer;
     let value = match prefer {
-        Prefer::Highest(pointer) | Prefer::Lowest(pointer) => Some(format!("number at {pointer}")),
-        Prefer::Newest => Some("time of fetch (fetched_at)".to_owned()),
+        Prefer::Highest(pointer) | Prefer::Lowest(pointer) => Some(format!("number or date at {pointer}")),
+        Prefer::Newest | Prefer::Oldest => Some("time of fetch (fetched_at)".to_owned()),
         Prefer::Published => Some("date of publication".to_owned()),
         Prefer::First | Prefer::Longest => None,
     };
@@ -54,6 +54,13 @@ fn check_fields(options: &Options, ranked: &Ranked) -> anyhow::Result<()> {
             lack.reject_if_all()?;
         }
         lack.note("documents that have one are preferred");
+        let (dates, numbers) = ranked.dates_and_numbers;
+        if dates > 0 && numbers > 0 {
+            terminal::note(format_args!(
+                "{option}: {dates} documents have a date and {numbers} a number, which cannot be compared; documents with a \
+                 number are preferred"
+            ));
+        }
     }
     if let Some(field) = &options.one_per {
         let (option, value) = (format!("--one-per {field}"), format!("value of {field}"));

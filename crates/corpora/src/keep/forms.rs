@@ -19,7 +19,7 @@ use super::wrong_option::WrongOption;
 use crate::source::csv::{self, Dialect};
 use crate::source::location::is_object;
 use crate::source::open::Input;
-use crate::source::originals::Originals;
+use crate::source::originals::{Framing, Originals};
 use crate::source::parquet::{Fault, ParquetFile};
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
@@ -27,14 +27,16 @@ use crate::source::stamp::Stamp;
 use crate::source::without_compression;
 
 /// Message about inputs whose formats do not fit into one file.
-const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines or WARC records, CSV rows and Parquet rows; name a \
-                        folder, which gets a file for each input";
+const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines, WARC records, CSV rows and Parquet rows; name a folder, \
+                        which gets a file for each input";
 
 /// The form of one input's documents.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
-    /// JSON lines or WARC records.
-    Bytes,
+    /// JSON lines.
+    Lines,
+    /// WARC records.
+    Warc,
     /// An HTML page.
     Page,
     /// Rows of a CSV file.
@@ -43,6 +45,8 @@ pub(crate) enum Form {
     Rows(Arc<TableForm>),
     /// Nothing, because the input is a Parquet file that cannot be read.
     Unreadable,
+    /// Nothing, because the input is empty.
+    Empty,
 }
 
 /// The form of a CSV file.
@@ -121,6 +125,11 @@ impl EarlyForm {
 }
 
 impl Form {
+    /// Returns true unless the input has nothing to write.
+    fn has_documents(&self) -> bool {
+        !matches!(self, Self::Unreadable | Self::Empty)
+    }
+
     /// Returns true if documents of this form fit into a file of the other.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -138,7 +147,7 @@ impl Form {
 pub(crate) fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     let form = common_form(forms, output)?;
     // If no input can be read, nothing is written, and any name is right.
-    if forms.iter().any(|form| !matches!(form, Form::Unreadable)) {
+    if forms.iter().any(Form::has_documents) {
         check_name(&form, output)?;
     }
     Ok(form)
@@ -146,24 +155,30 @@ pub(crate) fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
 
 /// Refuses a file whose name belongs to another format than the one that is written.
 fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
+    let name = output.to_string_lossy();
+    if matches!(form, Form::Rows(_)) && without_compression(&name) != name {
+        return Err(WrongOption::error(format_args!(
+            "{}: Parquet files are compressed internally; choose a name that ends in .parquet",
+            output.display()
+        )));
+    }
     let Some(expected) = format_of_name(output) else { return Ok(()) };
     let written = match form {
         Form::Rows(_) => NamedFormat::Parquet,
         Form::Csv(form) => NamedFormat::Csv(form.dialect.delimiter),
-        // `keep::output` distinguishes lines and WARC records when they are written.
-        Form::Bytes if matches!(expected, NamedFormat::Lines | NamedFormat::Warc) => return Ok(()),
-        Form::Bytes => NamedFormat::Lines,
-        Form::Page | Form::Unreadable => return Ok(()),
+        Form::Lines => NamedFormat::Lines,
+        Form::Warc => NamedFormat::Warc,
+        Form::Page | Form::Unreadable | Form::Empty => return Ok(()),
     };
     if expected == written {
         return Ok(());
     }
-    let is = if matches!(form, Form::Bytes) { "JSON lines or WARC records" } else { written.name() };
     Err(WrongOption::error(format_args!(
-        "{}: this is the name of {}, but documents keep the format of the inputs, which are {is}; choose a \
+        "{}: this is the name of {}, but documents keep the format of the inputs, which are {}; choose a \
          name that ends in {}",
         output.display(),
         expected.name(),
+        written.name(),
         written.ending()
     )))
 }
@@ -195,7 +210,7 @@ impl NamedFormat {
 
     fn ending(self) -> &'static str {
         match self {
-            Self::Lines => ".jsonl or .warc",
+            Self::Lines => ".jsonl",
             Self::Warc => ".warc",
             Self::Parquet => ".parquet",
             Self::Csv(b'\t') => ".tsv",
@@ -206,7 +221,7 @@ impl NamedFormat {
 
 /// Returns the format that belongs to a file name, or `None` if it has no known extension.
 pub(super) fn format_of_name(output: &Path) -> Option<NamedFormat> {
-    let name = output.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = output.file_name()?.to_string_lossy().to_ascii_lowercase();
     let name = without_compression(&name);
     match name.rsplit_once('.')?.1 {
         "jsonl" | "ndjson" | "json" => Some(NamedFormat::Lines),
@@ -223,7 +238,7 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
             output.display()
         )));
     }
-    let mut written = forms.iter().filter(|form| !matches!(form, Form::Unreadable));
+    let mut written = forms.iter().filter(|form| form.has_documents());
     let first = match written.next() {
         Some(Form::Rows(first)) => first,
         Some(first) => {
@@ -243,13 +258,13 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
             }
             return Ok(first.clone());
         }
-        None => return Ok(Form::Bytes),
+        None => return Ok(Form::Empty),
     };
     let tables = written.filter_map(|form| match form {
         Form::Rows(table) => Some(table),
         _ => None,
     });
-    if forms.iter().any(|form| !matches!(form, Form::Rows(_) | Form::Unreadable)) {
+    if forms.iter().any(|form| form.has_documents() && !matches!(form, Form::Rows(_))) {
         return Err(WrongOption::error(format_args!("{}: {ONE_FORM}", output.display())));
     }
     for other in tables {
@@ -266,13 +281,15 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
 fn form(path: &Path, rules: &InputRules) -> anyhow::Result<Form> {
     // With this location, the inputs are indexes of WARC records.
     if rules.warc_base.is_some() {
-        return Ok(Form::Bytes);
+        return Ok(Form::Warc);
     }
     Ok(match ParquetFile::at(path) {
-        Ok(None) if Input::open(path)?.is_page()? => Form::Page,
-        Ok(None) => match csv::dialect(&path.to_string_lossy(), rules.quotes) {
-            Some(dialect) => csv_form(path, dialect, rules)?,
-            None => Form::Bytes,
+        Ok(None) => match Input::open(path)?.framing(rules)? {
+            Some(Framing::Page) => Form::Page,
+            Some(Framing::Csv(dialect)) => csv_form(path, dialect, rules)?,
+            Some(Framing::Warc) => Form::Warc,
+            Some(Framing::Line) => Form::Lines,
+            None => Form::Empty,
         },
         Ok(Some(file)) => Form::Rows(Arc::new(TableForm::new(path, &file))),
         Err(Fault::File(_)) => Form::Unreadable,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::bail;
 
-use super::accounts::{NO_VALUE, Names};
+use super::accounts::Names;
 use super::prefer::Choice;
 use super::spool::Spooled;
 
@@ -59,10 +59,11 @@ impl Sources {
         let mut named = String::new();
         for (source, counts) in beyond.iter().take(NAMED_MAX) {
             let (documents, dropped) = counts;
-            let name = self.names.name(*source).unwrap_or(NO_VALUE);
+            let name = self.names.name(*source);
+            let name = name.map_or("without a value".to_owned(), |name| format!("{name:?}"));
             let _ = write!(
                 named,
-                "\n  {name:?}: {dropped} of {documents} documents ({:.1} %)",
+                "\n  {name}: {dropped} of {documents} documents ({:.1} %)",
                 100.0 * share(*counts)
             );
         }

@@ -28,6 +28,7 @@ pub(crate) mod annotate;
 mod choose;
 pub(crate) mod clusters;
 pub(crate) mod copy;
+mod decimal;
 pub(crate) mod fields;
 pub(crate) mod forms;
 pub(crate) mod guard;

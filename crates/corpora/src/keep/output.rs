@@ -10,10 +10,9 @@ use flate2::write::GzEncoder;
 use lz4_flex::frame::{FrameEncoder, FrameInfo};
 
 use super::annotate::{Added, Annotation};
-use super::forms::{self, Form, NamedFormat};
+use super::forms::{self, Form};
 use super::parts::Parts;
 use super::table_file::TableFile;
-use super::wrong_option::WrongOption;
 use crate::sink::Extent;
 use crate::sink::summed::SummedFile;
 use crate::source::originals::Framing;
@@ -144,9 +143,6 @@ impl Output {
                 self.path.display()
             );
         };
-        if file.framing.is_none() && matches!(self.files, Files::One(_)) {
-            check_framing(&file.path, framing)?;
-        }
         if *file.framing.get_or_insert(framing) != framing {
             bail!(
                 "{}: a file cannot contain records of different formats; name a folder, which gets a file for each input",
@@ -196,7 +192,7 @@ impl Output {
 
     fn created(&self, file: usize, path: &Path) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(file) {
-            Form::Bytes => OutputFile::Bytes(CompressedFile::create(path)?),
+            Form::Lines | Form::Warc | Form::Empty => OutputFile::Bytes(CompressedFile::create(path)?),
             Form::Page => OutputFile::Page(remove_former(path)?),
             Form::Csv(form) => {
                 let header = form.header(self.added)?;
@@ -214,7 +210,9 @@ impl Output {
 
     fn resumed(&self, path: &Path, extent: Extent) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(extent.file) {
-            Form::Bytes | Form::Csv(_) => OutputFile::Bytes(CompressedFile::resume(path, extent)?),
+            Form::Lines | Form::Warc | Form::Csv(_) | Form::Empty => {
+                OutputFile::Bytes(CompressedFile::resume(path, extent)?)
+            }
             Form::Rows(form) => {
                 let (name, folder) =
                     self.checkpoints.as_ref().context("there is no folder of checkpoints")?;
@@ -272,27 +270,6 @@ impl Output {
             true => names.iter().map(|name| path.join(name)).collect(),
             false => vec![path.to_owned()],
         }
-    }
-}
-
-/// Returns an error for lines in a file with the name of a WARC file, and for WARC records in a file with a name for
-/// lines.
-fn check_framing(path: &Path, framing: Framing) -> anyhow::Result<()> {
-    let written = match framing {
-        Framing::Warc => NamedFormat::Warc,
-        _ => NamedFormat::Lines,
-    };
-    match forms::format_of_name(path) {
-        Some(expected @ (NamedFormat::Lines | NamedFormat::Warc)) if expected != written => {
-            Err(WrongOption::error(format_args!(
-                "{}: this is the name of {}, but documents keep the format of the inputs, {}; choose another \
-                 name",
-                path.display(),
-                expected.name(),
-                written.name()
-            )))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -373,7 +350,8 @@ impl CompressedFile {
     }
 
     fn new(path: &Path, file: SummedFile) -> Self {
-        let codec = match path.extension().and_then(|extension| extension.to_str()) {
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let codec = match extension.to_str() {
             Some("gz") => Codec::Gzip,
             Some("lz4") => Codec::Lz4,
             Some("zst") => Codec::Zstd,

@@ -11,7 +11,9 @@ use std::str::FromStr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Decision;
+use super::decimal::Decimal;
 use super::fields::value_at;
+use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::Kind;
 use leitong_text::page::mapping::first_name;
 
@@ -24,12 +26,28 @@ pub enum Prefer {
     Longest,
     /// The document that was fetched most recently.
     Newest,
+    /// The document that was fetched first.
+    Oldest,
     /// The document with the earliest time of publication, according to the pages.
     Published,
-    /// The document with the highest number at this JSON pointer (RFC 6901).
+    /// The document with the highest number or latest date at this JSON pointer (RFC 6901).
     Highest(String),
-    /// The document with the lowest number at this JSON pointer.
+    /// The document with the lowest number or earliest date at this JSON pointer.
     Lowest(String),
+}
+
+/// The rank of a document in its cluster: the greater, the better. Numbers are compared exactly. A number and a date
+/// cannot be compared, so numbers rank higher.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// The document lacks the value that is compared.
+    None,
+    /// A length, or a time in milliseconds, from the verdict.
+    Whole(i64),
+    /// A date in the document, in nanoseconds since 1970.
+    Date(Decimal),
+    /// A number in the document.
+    Number(Decimal),
 }
 
 impl Prefer {
@@ -47,15 +65,17 @@ impl Prefer {
     }
 
     /// Returns the rank of a document according to its verdict. `None` if the document itself is needed: then
-    /// [`Self::rank_from_content`] returns the rank. A document without the value that is compared ranks lowest.
+    /// [`Self::rank_from_content`] returns the rank.
     #[must_use]
-    pub(crate) fn rank_from_verdict(&self, decision: &Decision) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "dates of the next 200,000 years are exact")]
+    pub(crate) fn rank_from_verdict(&self, decision: &Decision) -> Option<Rank> {
+        let latest = |ms: Option<i64>| ms.map_or(Rank::None, Rank::Whole);
+        let earliest = |ms: Option<i64>| latest(ms.map(|ms| -ms));
         match self {
-            Self::First => Some(0.0),
-            Self::Longest => Some(f64::from(decision.text_chars)),
-            Self::Newest => Some(decision.fetched_at_ms.map_or(f64::NEG_INFINITY, |ms| ms as f64)),
-            Self::Published => Some(decision.published_at_ms.map_or(f64::NEG_INFINITY, |ms| -(ms as f64))),
+            Self::First => Some(Rank::Whole(0)),
+            Self::Longest => Some(Rank::Whole(decision.text_chars.into())),
+            Self::Newest => Some(latest(decision.fetched_at_ms)),
+            Self::Oldest => Some(earliest(decision.fetched_at_ms)),
+            Self::Published => Some(earliest(decision.published_at_ms)),
             Self::Highest(_) | Self::Lowest(_) => None,
         }
     }
@@ -63,30 +83,27 @@ impl Prefer {
     /// Returns the rank of a document according to its content, a JSON object. Numbers may be written as
     /// strings.
     #[must_use]
-    pub(crate) fn rank_from_content(&self, json: &[u8]) -> f64 {
-        let (pointer, sign) = match self {
-            Self::Highest(pointer) => (pointer, 1.0),
-            Self::Lowest(pointer) => (pointer, -1.0),
-            _ => return 0.0,
+    pub(crate) fn rank_from_content(&self, json: &[u8]) -> Rank {
+        let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return Rank::Whole(0) };
+        let is_lowest = matches!(self, Self::Lowest(_));
+        let signed = |number: Decimal| if is_lowest { number.negated() } else { number };
+        let Some(value) = value_at(json, pointer) else { return Rank::None };
+        let text = match value.starts_with('"') {
+            true => serde_json::from_str(&value).unwrap_or_default(),
+            false => value,
         };
-        let number = number_at(json, pointer).filter(|number| !number.is_nan());
-        number.map_or(f64::NEG_INFINITY, |number| sign * number)
-    }
-}
-
-/// Returns the number at `pointer`.
-fn number_at(json: &[u8], pointer: &str) -> Option<f64> {
-    match serde_json::from_str(&value_at(json, pointer)?).ok()? {
-        serde_json::Value::Number(number) => number.as_f64(),
-        serde_json::Value::String(text) => text.trim().parse().ok(),
-        _ => None,
+        match (Decimal::parse(text.trim()), Timestamp::ns_from_date(&text)) {
+            (Some(number), _) => Rank::Number(signed(number)),
+            (None, Some(ns)) => Rank::Date(signed(ns.into())),
+            (None, None) => Rank::None,
+        }
     }
 }
 
 /// The error for text that is not a preference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected first, longest, newest, published, highest:/POINTER or lowest:/POINTER, with a JSON pointer such as /score"
+    "expected first, longest, newest, oldest, published, highest:/POINTER or lowest:/POINTER, with a JSON pointer such as /score"
 )]
 pub struct NoPreference;
 
@@ -100,6 +117,7 @@ impl FromStr for Prefer {
             None if word == "first" => Ok(Self::First),
             None if word == "longest" => Ok(Self::Longest),
             None if word == "newest" => Ok(Self::Newest),
+            None if word == "oldest" => Ok(Self::Oldest),
             None if word == "published" => Ok(Self::Published),
             Some(("highest", at)) => pointer(at).map(Self::Highest),
             Some(("lowest", at)) => pointer(at).map(Self::Lowest),
@@ -114,6 +132,7 @@ impl fmt::Display for Prefer {
             Self::First => f.write_str("first"),
             Self::Longest => f.write_str("longest"),
             Self::Newest => f.write_str("newest"),
+            Self::Oldest => f.write_str("oldest"),
             Self::Published => f.write_str("published"),
             Self::Highest(pointer) => write!(f, "highest:{pointer}"),
             Self::Lowest(pointer) => write!(f, "lowest:{pointer}"),
@@ -148,13 +167,13 @@ enum By {
     /// Keeps the best-ranked document of each cluster and, if requested, of each value in each cluster. While documents
     /// are offered, `values` has the rank and the ordinal of the best document of each value; then the ordinals are
     /// moved to `kept`.
-    Rank { clusters: HashMap<u64, Best>, values: HashMap<u64, (f64, u64)>, kept: HashSet<u64> },
+    Rank { clusters: HashMap<u64, Best>, values: HashMap<u64, (Rank, u64)>, kept: HashSet<u64> },
 }
 
 /// The best document of a group so far.
 #[derive(Debug)]
 struct Best {
-    rank: f64,
+    rank: Rank,
     /// The index of the decision, from 0.
     ordinal: u64,
     page_id: Box<str>,
@@ -179,23 +198,24 @@ impl Choice {
 
     /// Registers the rank of a document, and its value of the field that groups documents. One document per
     /// group is kept; documents without a value are one group.
-    pub(crate) fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64, value: Option<&str>) {
+    pub(crate) fn offer(&mut self, ordinal: u64, decision: &Decision, rank: Rank, value: Option<&str>) {
         let By::Rank { clusters, values, .. } = &mut self.by else { return };
         // A document that is dropped because of a benchmark must not represent its cluster.
         if decision.cluster_id.is_none() || decision.benchmark.is_some() {
             return;
         }
-        let best = || Best { rank, ordinal, page_id: decision.page_id.as_str().into() };
-        match clusters.entry(decision.founded) {
-            Entry::Occupied(other) if other.get().rank >= rank => {}
-            Entry::Occupied(mut other) => drop(other.insert(best())),
-            Entry::Vacant(none) => drop(none.insert(best())),
-        }
         if self.rules.one_per_value {
             let group = xxh3_64_with_seed(value.unwrap_or_default().as_bytes(), decision.founded);
-            let best = values.entry(group).or_insert((rank, ordinal));
-            if rank > best.0 {
-                *best = (rank, ordinal);
+            match values.entry(group) {
+                Entry::Occupied(best) if best.get().0 >= rank => {}
+                entry => _ = entry.insert_entry((rank.clone(), ordinal)),
+            }
+        }
+        match clusters.entry(decision.founded) {
+            Entry::Occupied(best) if best.get().rank >= rank => {}
+            entry => {
+                let page_id = decision.page_id.as_str().into();
+                entry.insert_entry(Best { rank, ordinal, page_id });
             }
         }
     }
@@ -301,7 +321,7 @@ mod tests {
             let at_once = !by_length && !one_per_value;
             let mut choice = if at_once { Choice::first(rules) } else { Choice::ranked(rules) };
             for (ordinal, document) in (0..).zip(&documents) {
-                let rank = if by_length { f64::from(document.text_chars) } else { 0.0 };
+                let rank = Rank::Whole(if by_length { document.text_chars.into() } else { 0 });
                 choice.offer(ordinal, document, rank, Some(&host(&document.url)));
             }
             choice.end_offers();
@@ -322,8 +342,8 @@ mod tests {
         let rules = Rules { log_offset: 5, ..Rules::default() };
         for mut choice in [Choice::first(rules), Choice::ranked(rules)] {
             let old = decision(7, 4, 9);
-            choice.offer(0, &undecidable, 1.0, None);
-            choice.offer(1, &old, 1.0, None);
+            choice.offer(0, &undecidable, Rank::Whole(1), None);
+            choice.offer(1, &old, Rank::Whole(1), None);
             choice.end_offers();
             assert!(choice.keeps(0, &undecidable), "it is not known to be a copy");
             assert!(!choice.keeps(1, &old), "an earlier run has kept one");
@@ -333,32 +353,66 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_publication_ranks_first_and_an_unknown_one_last() {
-        let at =
-            |ms| Prefer::Published.rank_from_verdict(&Decision { published_at_ms: ms, ..decision(0, 0, 1) });
-        assert!(at(Some(-5)) > at(Some(3)) && at(Some(3)) > at(None));
+    fn the_earliest_time_ranks_first_and_an_unknown_one_last() {
+        let rank = |prefer: Prefer, ms| {
+            let decision = Decision { published_at_ms: ms, fetched_at_ms: ms, ..decision(0, 0, 1) };
+            prefer.rank_from_verdict(&decision)
+        };
+        for earliest in [Prefer::Published, Prefer::Oldest] {
+            let at = |ms| rank(earliest.clone(), ms);
+            assert!(at(Some(-5)) > at(Some(3)) && at(Some(3)) > at(None));
+        }
+        let at = |ms| rank(Prefer::Newest, ms);
+        assert!(at(Some(3)) > at(Some(-5)) && at(Some(-5)) > at(None));
     }
 
     #[test]
     fn ranks_by_a_field() {
-        let json = br#"{"a/b": [{"score": 3}, {"score": "4.5"}], "x": {"~": -1}, "t": "no number"}"#;
+        let json =
+            br#"{"a/b": [{"score": 3}, {"score": "4.5"}], "x": {"~": -1}, "t": "no number", "b": true}"#;
+        let number = |text: &str| Rank::Number(Decimal::parse(text).expect("a number"));
         for (pointer, expected) in [
-            ("/a~1b/0/score", 3.0),
-            ("/a~1b/1/score", 4.5),
-            ("/x/~0", -1.0),
-            ("/t", f64::NEG_INFINITY),
-            ("/a~1b/2/score", f64::NEG_INFINITY),
-            ("/missing/field", f64::NEG_INFINITY),
+            ("/a~1b/0/score", number("3")),
+            ("/a~1b/1/score", number("4.5")),
+            ("/x/~0", number("-1")),
+            ("/t", Rank::None),
+            ("/b", Rank::None),
+            ("/a~1b", Rank::None),
+            ("/a~1b/2/score", Rank::None),
+            ("/missing/field", Rank::None),
         ] {
             assert_eq!(Prefer::Highest(pointer.to_owned()).rank_from_content(json), expected, "{pointer}");
         }
-        assert_eq!(Prefer::Lowest("/a~1b/0/score".to_owned()).rank_from_content(json), -3.0);
-        assert_eq!(Prefer::Lowest("/t".to_owned()).rank_from_content(json), f64::NEG_INFINITY);
+        assert_eq!(Prefer::Lowest("/a~1b/0/score".to_owned()).rank_from_content(json), number("-3"));
+        assert_eq!(Prefer::Lowest("/t".to_owned()).rank_from_content(json), Rank::None);
+    }
+
+    /// Ids of 19 digits were compared as doubles, and the first of two was kept whatever they were. A date was no
+    /// value at all.
+    #[test]
+    fn fields_are_compared_exactly_whatever_they_hold() {
+        for ascending in [
+            &["\"nothing\"", "1795248000000000001", "1795248000000000002", "18446744073709551615"][..],
+            &["\"1795248000000000001\"", "1795248000000000002", "\"99999999999999999999999\""],
+            &["null", "\"2026-11-21T07:59:59.999999998Z\"", "\"2026-11-21T08:59:59.999999999+01:00\""],
+            &["[1]", "\"2026-11-20\"", "\"2026-11-21 08:00:00\"", "-5", "1e3"],
+        ] {
+            let rank = |value: &str, prefer: fn(String) -> Prefer| {
+                prefer("/v".to_owned()).rank_from_content(format!("{{\"v\":{value}}}").as_bytes())
+            };
+            for pair in ascending.windows(2) {
+                let [low, high] = [pair[0], pair[1]].map(|value| rank(value, Prefer::Highest));
+                assert!(low < high, "{pair:?}");
+                let [low, high] = [pair[0], pair[1]].map(|value| rank(value, Prefer::Lowest));
+                let are_alike = std::mem::discriminant(&low) == std::mem::discriminant(&high);
+                assert!(if are_alike { low > high } else { low < high }, "{pair:?}");
+            }
+        }
     }
 
     #[test]
     fn preferences_are_written_as_they_are_parsed() {
-        for word in ["first", "longest", "newest", "published", "highest:/score", "lowest:/a/0"] {
+        for word in ["first", "longest", "newest", "oldest", "published", "highest:/score", "lowest:/a/0"] {
             assert_eq!(word.parse::<Prefer>().map(|prefer| prefer.to_string()), Ok(word.to_owned()));
         }
         for word in ["", "First", "highest", "highest:score", "best:/score", "longest:/a"] {

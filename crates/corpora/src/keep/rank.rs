@@ -3,7 +3,7 @@
 use super::Decision;
 use super::fields::Field;
 use super::guard::Sources;
-use super::prefer::{Choice, Prefer};
+use super::prefer::{Choice, Prefer, Rank};
 use super::walk::Walk;
 
 /// Ranks documents by a preference, and groups them by fields, which may depend on their content.
@@ -14,6 +14,8 @@ pub(crate) struct Ranker {
     ordinal: u64,
     /// Number of documents without the value that the preference needs.
     lacking: u64,
+    /// Number of documents with a date, and with a number, at the pointer of the preference.
+    dates_and_numbers: (u64, u64),
     /// Number of documents without a value of [`Needs::one_per`].
     lacking_group: u64,
     sources: Sources,
@@ -54,6 +56,8 @@ pub(crate) struct Ranked {
     pub documents: u64,
     /// Number of documents without the number or time that the preference needs.
     pub lacking: u64,
+    /// Number of documents with a date, and with a number, at the pointer of the preference.
+    pub dates_and_numbers: (u64, u64),
     /// Number of documents without a value of [`Needs::one_per`].
     pub lacking_group: u64,
     /// The sources of the documents, if they are needed.
@@ -64,7 +68,16 @@ impl Ranker {
     /// Creates a ranker. It reads from `walk` only if the verdicts are not sufficient.
     #[must_use]
     pub(crate) fn new(walk: Walk, needs: Needs, choice: Choice) -> Self {
-        Self { walk, needs, choice, ordinal: 0, lacking: 0, lacking_group: 0, sources: Sources::default() }
+        Self {
+            walk,
+            needs,
+            choice,
+            ordinal: 0,
+            lacking: 0,
+            dates_and_numbers: (0, 0),
+            lacking_group: 0,
+            sources: Sources::default(),
+        }
     }
 
     /// Ranks the document of `decision`. Decisions must come in the order of the inputs.
@@ -77,10 +90,15 @@ impl Ranker {
             true => self.walk.find((decision.input, decision.number), |_, _| Ok(()))?.into_json(),
             false => None,
         };
-        let rank = prefer.rank_from_verdict(decision).unwrap_or_else(|| {
-            json.as_ref().map_or(f64::NEG_INFINITY, |json| prefer.rank_from_content(json))
-        });
-        self.lacking += u64::from(rank == f64::NEG_INFINITY);
+        let rank = prefer
+            .rank_from_verdict(decision)
+            .unwrap_or_else(|| json.as_ref().map_or(Rank::None, |json| prefer.rank_from_content(json)));
+        match rank {
+            Rank::None => self.lacking += 1,
+            Rank::Date(_) => self.dates_and_numbers.0 += 1,
+            Rank::Number(_) => self.dates_and_numbers.1 += 1,
+            Rank::Whole(_) => {}
+        }
         let value = |field: &Option<Field>| field.as_ref()?.value(decision, json.as_deref());
         let group = value(one_per);
         self.lacking_group += u64::from(one_per.is_some() && group.is_none());
@@ -96,7 +114,8 @@ impl Ranker {
     #[must_use]
     pub(crate) fn finish(mut self) -> Ranked {
         self.choice.end_offers();
-        let Self { choice, ordinal: documents, lacking, lacking_group, sources, .. } = self;
-        Ranked { choice, documents, lacking, lacking_group, sources }
+        let Self { choice, ordinal: documents, lacking, dates_and_numbers, lacking_group, sources, .. } =
+            self;
+        Ranked { choice, documents, lacking, dates_and_numbers, lacking_group, sources }
     }
 }

@@ -165,7 +165,8 @@ impl Report {
     /// Writes the report as JSON, HTML or text, depending on the name of the file.
     pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
         let mut lines = WholeLines::create(path)?;
-        match path.extension().and_then(|extension| extension.to_str()) {
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        match extension.to_str() {
             Some("json") => lines.push(self)?,
             Some("html" | "htm") => lines.push_text(&self.html())?,
             _ => lines.push_text(&self.text())?,

@@ -1,17 +1,20 @@
 //! Turns the inputs of a command into files. A folder stands for all files in it and below it, sorted by
-//! path. Within folders, files are selected by name, which skips notes and checksums. A file that is itself an
-//! input is always read.
+//! path. Within folders, files are selected by name, which skips notes and checksums. Folders whose names begin with
+//! `_` are skipped as well, because Spark and Delta Lake keep unfinished and internal files in them. A file that is
+//! itself an input is always read.
 //!
 //! A name with `*`, `?` or `[` that is not an existing file is a pattern. It stands for the matching paths, sorted;
 //! `**` stands for folders of any depth. This helps where no shell expands patterns: in a systemd unit, in a
-//! container's command, or with more files than fit into a command line.
+//! container's command, or with more files than fit into a command line. Names need not be UTF-8.
 //!
 //! A folder may also stand for the [HTML pages](FolderContent::Pages) in it, one page per file. All of this also
 //! applies to objects in stores (`s3://bucket/…`), where folders are the parts of a key before a slash.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
@@ -61,6 +64,8 @@ pub struct FoundFiles {
     pub passed_over: BTreeMap<String, (PathBuf, u64)>,
     /// Links to folders that are not followed, since they may form a loop.
     pub links: Vec<PathBuf>,
+    /// Folders that are not read because their names begin with `_`.
+    pub internal: Vec<PathBuf>,
     /// Objects that would be read, but whose keys cannot be used in requests.
     pub unnameable: Vec<String>,
 }
@@ -73,35 +78,37 @@ impl FoundFiles {
     pub fn find(inputs: &[PathBuf], read: FolderContent) -> io::Result<Self> {
         let mut found = Self::default();
         for input in inputs {
-            match pattern(input) {
-                _ if is_object(input) => {
-                    // Errors about an object name it already.
-                    objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
-                        true => error,
-                        false => named(input, &error),
-                    })?;
-                }
-                Some(pattern) => {
-                    let root = root(input);
-                    for path in matching(pattern, &mut found.links).map_err(|error| named(input, &error))? {
-                        let is_read = match path.is_dir() {
-                            true => !leaves(&root, &path, read),
-                            false => is_file_of(&root, &path, read),
-                        };
-                        if is_read {
-                            add(&path, read, &mut found)?;
-                        } else {
-                            found.pass_over(path);
-                        }
+            if is_object(input) {
+                // Errors about an object name it already.
+                objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
+                    true => error,
+                    false => named(input, &error),
+                })?;
+            } else if is_pattern(input) {
+                let root = root(input);
+                let matching = matching(input, read, &mut found).map_err(|error| named(input, &error))?;
+                for path in matching {
+                    let is_read = match path.is_dir() {
+                        true => !leaves(&root, &path, read),
+                        false => is_file_of(&root, &path, read),
+                    };
+                    if is_read {
+                        add(&path, read, &mut found)?;
+                    } else {
+                        found.pass_over(path);
                     }
                 }
-                None => add(input, read, &mut found)?,
+            } else {
+                add(input, read, &mut found)?;
             }
             let of_input = &found.files[found.below.len()..];
             let root = root(input);
+            // The paths that match `./a/*` begin with `a`.
+            let plain_root = root.strip_prefix(".").unwrap_or(&root);
             let below = of_input.iter().map(|file| {
                 let below = file
                     .strip_prefix(&root)
+                    .or_else(|_| file.strip_prefix(plain_root))
                     .ok()
                     .filter(|below| read == FolderContent::Pages && *below != Path::new(""));
                 below.map_or_else(|| file.file_name().unwrap_or_default().into(), Path::to_owned)
@@ -109,6 +116,14 @@ impl FoundFiles {
             found.below.extend(below.collect::<Vec<_>>());
         }
         Ok(found)
+    }
+
+    /// Notes an object's folder. Objects are in the order of their folders.
+    #[cfg(feature = "s3")]
+    fn pass_over_internal(&mut self, folder: PathBuf) {
+        if self.internal.last() != Some(&folder) {
+            self.internal.push(folder);
+        }
     }
 
     fn pass_over(&mut self, path: PathBuf) {
@@ -120,12 +135,10 @@ impl FoundFiles {
 
 /// Returns the folder that an input is, or the part of a pattern before its first wildcard.
 fn root(input: &Path) -> PathBuf {
-    if input.is_dir() || pattern(input).is_none() {
+    if input.is_dir() || !is_pattern(input) {
         return input.to_owned();
     }
-    let varies =
-        |part: &std::path::Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
-    input.components().take_while(|part| !varies(part)).collect()
+    input.components().take_while(|part| !has_wildcard(part.as_os_str())).collect()
 }
 
 /// Adds a file, or the files of a folder.
@@ -175,12 +188,28 @@ fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Res
     other.into_iter().for_each(|key| found.pass_over(key.into()));
     match objects {
         Objects::Object(path) => found.files.push(path),
-        Objects::Matching(paths) => found.files.extend(paths),
+        Objects::Matching(paths) => {
+            let is_read = read == FolderContent::Pages || names_internal(input);
+            let level = root(input).components().count();
+            for path in paths {
+                let internal = internal_folder(&path).filter(|folder| folder.components().count() > level);
+                match internal.filter(|_| !is_read) {
+                    Some(folder) => found.pass_over_internal(folder),
+                    None => found.files.push(path),
+                }
+            }
+        }
         Objects::Below(paths) => {
             let before = found.files.len();
             for (path, below) in paths {
                 let is_hidden = below.split('/').any(|name| name.starts_with('.'));
                 if is_hidden {
+                    continue;
+                }
+                let start = path.as_os_str().len() - below.len();
+                let internal = internal_folder(&path).filter(|folder| folder.as_os_str().len() > start);
+                if let Some(folder) = internal.filter(|_| read == FolderContent::Documents) {
+                    found.pass_over_internal(folder);
                     continue;
                 }
                 if is_read(&path, &below.to_ascii_lowercase(), read)? {
@@ -197,30 +226,59 @@ fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Res
     Ok(())
 }
 
+/// Returns the innermost folder with internal files that an object is in.
+#[cfg(feature = "s3")]
+fn internal_folder(object: &Path) -> Option<PathBuf> {
+    let mut folders = object.ancestors().skip(1);
+    let is_internal =
+        |folder: &&Path| folder.file_name().is_some_and(|name| is_internal_name(name.as_bytes()));
+    folders.find(is_internal).map(Path::to_owned)
+}
+
 #[cfg(not(feature = "s3"))]
 fn objects(_: &Path, _: FolderContent, _: &mut FoundFiles) -> io::Result<()> {
     Err(super::location::without_stores())
 }
 
-/// Returns the input as a pattern, if it has wildcards and no file has that name.
-fn pattern(input: &Path) -> Option<&str> {
-    let text = input.to_str()?;
-    (text.contains(['*', '?', '[']) && input.symlink_metadata().is_err()).then_some(text)
+/// Returns true if the input has wildcards and no file has that name.
+fn is_pattern(input: &Path) -> bool {
+    has_wildcard(input.as_os_str()) && input.symlink_metadata().is_err()
+}
+
+fn has_wildcard(name: &OsStr) -> bool {
+    name.as_bytes().iter().any(|byte| b"*?[".contains(byte))
+}
+
+/// The first of 256 characters, which no name contains, for bytes that are not UTF-8.
+const FOREIGN_BYTES: u32 = 0x10_ff00;
+
+/// Returns a name as text that patterns are matched with. Each byte that is not UTF-8 becomes a character of its own, so
+/// two names never become the same.
+fn matchable(name: &OsStr) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(
+            chunk.invalid().iter().filter_map(|byte| char::from_u32(FOREIGN_BYTES + u32::from(*byte))),
+        );
+    }
+    text
+}
+
+/// Creates the pattern for a path or a part of it.
+fn compiled(pattern: &OsStr) -> io::Result<Pattern> {
+    Pattern::new(&matchable(pattern))
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, format!("not a valid pattern: {error}")))
 }
 
 /// Returns the paths that match a pattern, sorted.
-fn matching(pattern: &str, links: &mut Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
-    let wrong = |error: glob::PatternError| {
-        io::Error::new(io::ErrorKind::InvalidInput, format!("not a valid pattern: {error}"))
+fn matching(pattern: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<Vec<PathBuf>> {
+    let passed_over = found.internal.len();
+    let mut paths = match pattern.as_os_str().as_bytes().windows(2).any(|pair| pair == b"**") {
+        true => matching_at_any_depth(pattern, read, found)?,
+        false => matching_by_level(pattern, read, found)?,
     };
-    let mut paths = match pattern.contains("**") {
-        true => matching_at_any_depth(pattern, links, wrong)?,
-        false => {
-            let paths: Result<Vec<PathBuf>, _> = glob::glob_with(pattern, MATCHING).map_err(wrong)?.collect();
-            paths.map_err(io::Error::from)?
-        }
-    };
-    if paths.is_empty() {
+    if paths.is_empty() && found.internal.len() == passed_over {
         let problem = "no file has this name, and as a pattern it matches no file";
         return Err(io::Error::new(io::ErrorKind::NotFound, problem));
     }
@@ -228,44 +286,115 @@ fn matching(pattern: &str, links: &mut Vec<PathBuf>) -> io::Result<Vec<PathBuf>>
     Ok(paths)
 }
 
-/// Returns the paths that match a pattern with `**`. Links to folders are not followed, but added to `links`.
-fn matching_at_any_depth(
-    pattern: &str,
-    links: &mut Vec<PathBuf>,
-    wrong: impl Fn(glob::PatternError) -> io::Error,
+/// Returns the paths that match a pattern without `**`. Links to folders are followed.
+fn matching_by_level(
+    pattern: &Path,
+    read: FolderContent,
+    found: &mut FoundFiles,
 ) -> io::Result<Vec<PathBuf>> {
-    let whole: PathBuf = Path::new(pattern).components().collect();
-    let ends_with_folders = whole.ends_with("**");
-    let matcher = Pattern::new(&whole.to_string_lossy()).map_err(wrong)?;
-    let names_hidden = whole.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'));
-    let (mut folders, mut found) = (vec![root(&whole)], Vec::new());
-    while let Some(folder) = folders.pop() {
-        let is_here = folder.as_os_str().is_empty();
-        let read = if is_here { Path::new(".") } else { &folder };
-        if !read.is_dir() {
+    let root = root(pattern);
+    let levels = pattern.components().skip(root.components().count());
+    let mut paths = vec![root.strip_prefix(".").map_or(root.clone(), Path::to_owned)];
+    for level in levels.map(|level| level.as_os_str()) {
+        let folders = std::mem::take(&mut paths);
+        if !has_wildcard(level) {
+            for path in folders.into_iter().map(|folder| folder.join(level)) {
+                match path.symlink_metadata() {
+                    Ok(_) => paths.push(path),
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        return Err(named(&path, &error));
+                    }
+                    Err(_) => {}
+                }
+            }
             continue;
         }
-        for entry in fs::read_dir(read).map_err(|error| named(read, &error))? {
+        let matcher = compiled(level)?;
+        for folder in folders {
+            let opened = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+            if !opened.is_dir() {
+                continue;
+            }
+            for entry in fs::read_dir(opened).map_err(|error| named(opened, &error))? {
+                let name = entry?.file_name();
+                if !matcher.matches_with(&matchable(&name), MATCHING) {
+                    continue;
+                }
+                let path = folder.join(name);
+                if !is_internal_name(level.as_bytes()) && is_internal(&path, read) {
+                    found.internal.push(path);
+                } else {
+                    paths.push(path);
+                }
+            }
+        }
+    }
+    if pattern.as_os_str().as_bytes().ends_with(b"/") {
+        paths.retain(|path| path.is_dir());
+    }
+    Ok(paths)
+}
+
+/// Returns the paths that match a pattern with `**`. Links to folders are not followed, but added to `found`.
+fn matching_at_any_depth(
+    pattern: &Path,
+    read: FolderContent,
+    found: &mut FoundFiles,
+) -> io::Result<Vec<PathBuf>> {
+    let whole: PathBuf = pattern.components().collect();
+    let ends_with_folders = whole.ends_with("**");
+    let matcher = compiled(whole.as_os_str())?;
+    let names_hidden = whole.components().any(|part| part.as_os_str().as_bytes().starts_with(b"."));
+    let names_internal = names_internal(&whole);
+    let (mut folders, mut paths) = (vec![root(&whole)], Vec::new());
+    while let Some(folder) = folders.pop() {
+        let is_here = folder.as_os_str().is_empty();
+        let opened = if is_here { Path::new(".") } else { &folder };
+        if !opened.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(opened).map_err(|error| named(opened, &error))? {
             let path = folder.join(entry?.file_name());
             let is_folder = path.is_dir();
-            let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            let is_hidden = path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
             if is_folder && path.is_symlink() {
                 if names_hidden || !is_hidden {
-                    links.push(path);
+                    found.links.push(path);
                 }
                 continue;
             }
-            let is_match = matcher.matches_path_with(&path, MATCHING);
+            let is_match = matcher.matches_with(&matchable(path.as_os_str()), MATCHING);
+            if !names_internal && is_internal(&path, read) {
+                found.internal.push(path);
+                continue;
+            }
             // A folder that matches stands for all of its files.
             if is_folder && (names_hidden || !is_hidden) && !(is_match && ends_with_folders) {
                 folders.push(path.clone());
             }
             if is_match {
-                found.push(path);
+                paths.push(path);
             }
         }
     }
-    Ok(found)
+    Ok(paths)
+}
+
+/// Returns true for a folder that programs use for unfinished or internal files, such as `_temporary` and `_delta_log`.
+/// The folder of a partition, such as `_day=3`, is none of these.
+fn is_internal(path: &Path, read: FolderContent) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    read == FolderContent::Documents && is_internal_name(name) && path.is_dir()
+}
+
+fn is_internal_name(folder: &[u8]) -> bool {
+    folder.starts_with(b"_") && !folder.contains(&b'=')
+}
+
+/// Returns true if a pattern names folders with internal files, after the part without wildcards.
+fn names_internal(pattern: &Path) -> bool {
+    let mut varying = pattern.components().skip(root(pattern).components().count());
+    varying.any(|part| is_internal_name(part.as_os_str().as_bytes()))
 }
 
 /// Adds the files to read in `folder`, which is `root` or below it.
@@ -279,6 +408,8 @@ fn walk(root: &Path, folder: &Path, read: FolderContent, found: &mut FoundFiles)
         }
         if path.is_dir() && path.is_symlink() {
             found.links.push(path);
+        } else if is_internal(&path, read) {
+            found.internal.push(path);
         } else if path.is_dir() {
             walk(root, &path, read, found)?;
         } else if is_file_of(root, &path, read)
@@ -400,6 +531,72 @@ mod tests {
         );
         let wrong = matches("***").expect_err("an invalid pattern").to_string();
         assert!(wrong.contains("***: not a valid pattern: "), "{wrong}");
+    }
+
+    /// The library for patterns panicked at such a name, or passed it over in silence.
+    #[test]
+    fn names_need_not_be_utf_8() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &[u8]| folder.path().join(OsStr::from_bytes(name));
+        let all =
+            [&b"a.jsonl"[..], b"caf\xe8.jsonl", b"caf\xe9.jsonl", b"d\xff/e.jsonl", b"d\xff/f\xfe.jsonl"]
+                .map(path);
+        for file in &all {
+            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            fs::write(file, "").expect("a file");
+        }
+        let [a, grave, acute, e, f] = all.clone();
+        let all = all.to_vec();
+        for (pattern, expected) in [
+            (&b"*.jsonl"[..], vec![a.clone(), grave.clone(), acute.clone()]),
+            (b"caf?.jsonl", vec![grave.clone(), acute.clone()]),
+            (b"caf\xe9.*", vec![acute.clone()]),
+            (b"caf[\xe8].jsonl", vec![grave]),
+            (b"*/*.jsonl", vec![e.clone(), f.clone()]),
+            (b"d\xff/*", vec![e, f.clone()]),
+            (b"**/*.jsonl", all.clone()),
+            (b"**/f\xfe.jsonl", vec![f]),
+            (b"", all),
+        ] {
+            let found = FoundFiles::find(&[path(pattern)], FolderContent::Documents).expect("files");
+            assert_eq!(found.files, expected, "{}", pattern.escape_ascii());
+            let names = found.files.iter().map(|file| file.file_name().expect("a name"));
+            assert!(
+                names.eq(found.below.iter().map(|below| below.as_os_str())),
+                "outputs have the same names"
+            );
+        }
+    }
+
+    /// An unfinished task of Spark had written documents that a repeated task wrote again.
+    #[test]
+    fn folders_of_unfinished_and_internal_files_are_reported_and_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| empty_file(folder.path(), name);
+        let [plain, of_partition] = ["t/a.parquet", "t/_day=3/b.parquet"].map(file);
+        let inside = ["t/_delta_log/0.json", "t/_temporary/0/c.parquet", "t/x/_d/e.parquet"].map(file);
+        file("t/_SUCCESS");
+        let path = |name: &str| folder.path().join(name);
+        let found = |input: &str, read| {
+            let found = FoundFiles::find(&[path(input)], read).expect("files");
+            let mut internal = found.internal;
+            internal.sort_unstable();
+            (found.files, internal)
+        };
+        let internal = ["t/_delta_log", "t/_temporary", "t/x/_d"].map(path).to_vec();
+        let read = vec![of_partition.clone(), plain.clone()];
+        assert_eq!(found("t", FolderContent::Documents), (read.clone(), internal.clone()));
+        assert_eq!(found("t/**/*.parquet", FolderContent::Documents), (read.clone(), internal.clone()));
+        assert_eq!(
+            found("t/*/*.parquet", FolderContent::Documents),
+            (vec![of_partition], internal[..2].to_vec())
+        );
+        for (named, file) in [("t/_temporary", &inside[1]), ("t/_d*", &inside[0]), ("**/_d/*", &inside[2])] {
+            let (files, _) = found(named, FolderContent::Documents);
+            assert!(files.contains(file), "{named}: {files:?}");
+        }
+        let page = file("t/_static/index.html");
+        assert_eq!(found("t", FolderContent::Pages), (vec![page], vec![]));
     }
 
     /// A pipe in a mirror must not block the run, and the target of a link must not be copied into the kept files.

@@ -16,6 +16,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::fetch::Fetch;
+use super::machine_error::MachineError;
 #[cfg(feature = "s3")]
 use super::object::{Object, blocks::Blocks, blocks::BlocksReader};
 use super::stamp::Stamp;
@@ -26,7 +27,7 @@ const OBJECT: &str = "s3://";
 /// Returns true if an input names one or several objects in a store.
 #[must_use]
 pub fn is_object(path: &Path) -> bool {
-    path.to_str().is_some_and(|name| name.starts_with(OBJECT))
+    path.as_os_str().as_encoded_bytes().starts_with(OBJECT.as_bytes())
 }
 
 /// Returns true if an input can be read more than once.
@@ -173,7 +174,11 @@ impl Location {
     /// The operating system's error.
     pub(crate) fn open(&self) -> io::Result<Stored> {
         match self {
-            Self::File(path) => File::open(path).map(Stored::File),
+            Self::File(path) => {
+                let file = File::open(path)?;
+                let bytes = file.metadata()?.len();
+                Ok(Stored::File(file, bytes))
+            }
             #[cfg(feature = "s3")]
             Self::Object(object) => Ok(Stored::Object(Arc::new(Blocks::at_any_place(object)))),
         }
@@ -188,11 +193,18 @@ pub(super) fn without_stores() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, problem)
 }
 
+/// Creates the error for a file that loses bytes while it is read.
+pub(super) fn shortened() -> io::Error {
+    let problem =
+        "the file became shorter while this run read it, so documents at its end were lost; run again";
+    io::Error::other(MachineError::new(io::Error::other(problem)))
+}
+
 /// An open input that can be read at any position.
 #[derive(Debug)]
 pub enum Stored {
-    /// A file.
-    File(File),
+    /// A file, and its size when it was opened.
+    File(File, u64),
     /// An object of a store.
     #[cfg(feature = "s3")]
     Object(Arc<Blocks>),
@@ -205,7 +217,7 @@ impl Stored {
     /// The operating system's error.
     pub fn try_clone(&self) -> io::Result<Self> {
         match self {
-            Self::File(file) => file.try_clone().map(Self::File),
+            Self::File(file, bytes) => Ok(Self::File(file.try_clone()?, *bytes)),
             #[cfg(feature = "s3")]
             Self::Object(blocks) => Ok(Self::Object(Arc::clone(blocks))),
         }
@@ -218,7 +230,7 @@ impl Stored {
     /// The error of the operating system or the store.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<bool> {
         match self {
-            Self::File(file) => match file.read_exact_at(buffer, offset) {
+            Self::File(file, _) => match file.read_exact_at(buffer, offset) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
                 read => read.map(|()| true),
             },
@@ -233,12 +245,15 @@ impl Stored {
         }
     }
 
-    /// Returns the last error of the machine or the store, if there was one. Libraries such as `parquet` only
-    /// pass on its message.
+    /// Returns the last error of the machine or the store, if there was one: libraries such as `parquet` only
+    /// pass on its message. Also an error if the file has become shorter since it was opened.
     #[must_use]
     pub fn failure(&self) -> Option<io::Error> {
         match self {
-            Self::File(_) => None,
+            Self::File(file, bytes) => match file.metadata() {
+                Ok(now) => (now.len() < *bytes).then(shortened),
+                Err(error) => Some(error),
+            },
             #[cfg(feature = "s3")]
             Self::Object(blocks) => blocks.failure(),
         }
@@ -248,7 +263,7 @@ impl Stored {
 impl Length for Stored {
     fn len(&self) -> u64 {
         match self {
-            Self::File(file) => Length::len(file),
+            Self::File(file, _) => Length::len(file),
             #[cfg(feature = "s3")]
             Self::Object(blocks) => blocks.bytes(),
         }
@@ -260,7 +275,7 @@ impl ChunkReader for Stored {
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         match self {
-            Self::File(file) => Ok(Box::new(file.get_read(start)?)),
+            Self::File(file, _) => Ok(Box::new(file.get_read(start)?)),
             #[cfg(feature = "s3")]
             Self::Object(blocks) => Ok(Box::new(BlocksReader::new(Arc::clone(blocks), start))),
         }
@@ -268,7 +283,7 @@ impl ChunkReader for Stored {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         match self {
-            Self::File(file) => file.get_bytes(start, length),
+            Self::File(file, _) => file.get_bytes(start, length),
             #[cfg(feature = "s3")]
             Self::Object(blocks) if start.saturating_add(length as u64) > blocks.bytes() => {
                 Err(ParquetError::EOF(format!("{length} bytes at {start} are after the end")))

@@ -8,6 +8,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use ::parquet::file::reader::Length;
 use serde::de::IgnoredAny;
 
 use super::csv::{self, CsvRows, Wanted};
@@ -24,7 +26,7 @@ use super::gzip;
 use super::index::originals::IndexedOriginals;
 use super::index::records::IndexedRecords;
 use super::json_lines::JsonLines;
-use super::location::{Location, Stored, is_object};
+use super::location::{Location, Stored, is_object, shortened};
 use super::machine_error::MachineError;
 use super::originals::{Framing, Originals, RecordOriginals};
 use super::other_formats::other_format;
@@ -47,9 +49,10 @@ const PIPE_SILENCE: Duration = Duration::from_secs(2);
 
 /// An input that has not been read yet.
 pub struct Input {
-    /// The name on the command line.
+    /// The name on the command line. Bytes that are not UTF-8 are written as `\xE9`, so the documents of two files never
+    /// get the same names.
     pub name: Arc<str>,
-    /// Size of the file, if known.
+    /// Size of the file when it was opened first, if known. All of these bytes must be read.
     pub bytes: Option<u64>,
     /// The url, for a file that is an HTML page. `None` means that the input's name is used.
     pub url: Option<String>,
@@ -104,7 +107,7 @@ impl Input {
     }
 
     fn new(path: &Path, contents: Contents) -> Self {
-        let name = path.to_string_lossy().into();
+        let name = unambiguous(path).into();
         Self { name, bytes: None, url: None, reading: None, stamp: None, contents }
     }
 
@@ -152,10 +155,13 @@ impl Input {
         Ok(match self.contents {
             Contents::Stream(reader) => reader,
             Contents::Pipe(path) => Box::new(open_pipe(&path)?),
-            Contents::Again(location) => match self.reading {
-                Some(reading) => reading::noted(&location, reading)?,
-                None => location.reader()?,
-            },
+            Contents::Again(location) => {
+                let inner = match self.reading {
+                    Some(reading) => reading::noted(&location, reading)?,
+                    None => location.reader()?,
+                };
+                Box::new(WholeReader { inner, left: self.bytes.unwrap_or(0) })
+            }
         })
     }
 
@@ -195,11 +201,7 @@ impl Input {
             return Ok(Originals::Rows(Box::new(RowOriginals::new(file, column, limits.line_bytes_max))));
         }
         let (name, url) = (Arc::clone(&self.name), self.page_url());
-        let lines = match csv::dialect(&name, rules.quotes) {
-            _ if self.is_page()? => Framing::Page,
-            Some(dialect) => Framing::Csv(dialect),
-            None => Framing::Line,
-        };
+        let lines = self.framing(rules)?.unwrap_or(Framing::Line);
         let decompressed = decompressed(self.into_reader()?, Arc::default())?;
         let framed = |reader| framed(reader, (name, url), rules, &Wanted::Only(column));
         Ok(Originals::Records(RecordOriginals::new(decompressed, lines, limits, framed)?))
@@ -221,10 +223,33 @@ impl Input {
         if !is_parquet(&stored)? {
             return Ok(None);
         }
+        if Length::len(&stored) < self.bytes.unwrap_or(0) {
+            return Err(shortened());
+        }
         if let Some(reading) = &self.reading {
             reading::note_all(&stored, reading)?;
         }
         Ok(Some(stored))
+    }
+
+    /// Returns the format of the records, or `None` if the input is empty or can be read only once. It is not a Parquet
+    /// file.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(crate) fn framing(&self, rules: &InputRules) -> io::Result<Option<Framing>> {
+        let Contents::Again(location) = &self.contents else { return Ok(None) };
+        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
+        let broken = begin(&mut reader)?;
+        let start = reader.buffer();
+        let is_page = || broken.is_none() && other_format(start).is_none() && is_page(&self.name, start);
+        Ok(match csv::dialect(&self.name, rules.quotes) {
+            _ if is_warc(start) => Some(Framing::Warc),
+            _ if is_page() => Some(Framing::Page),
+            Some(dialect) => Some(Framing::Csv(dialect)),
+            None if start.is_empty() && broken.is_none() => None,
+            None => Some(Framing::Line),
+        })
     }
 
     /// Returns true if the input is a WARC file. Only for inputs that can be read again.
@@ -278,6 +303,32 @@ impl Input {
             Ok(start) => Ok(!is_warc(start) && other_format(start).is_none() && is_page(&self.name, start)),
             Err(error) => super::framing_error(&error).map(|_| false).ok_or(error),
         }
+    }
+}
+
+/// Returns the name of a file as text. Two files never have the same name.
+fn unambiguous(path: &Path) -> String {
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        name.push_str(chunk.valid());
+        name.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
+    }
+    name
+}
+
+/// A reader of a file that fails if the file has become shorter since it was opened first. Otherwise the documents at
+/// its end would be lost without a message.
+struct WholeReader {
+    inner: Box<dyn Read + Send>,
+    /// Number of bytes that are still expected.
+    left: u64,
+}
+
+impl Read for WholeReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.left = self.left.saturating_sub(count as u64);
+        if count == 0 && self.left > 0 && !buffer.is_empty() { Err(shortened()) } else { Ok(count) }
     }
 }
 
@@ -418,5 +469,80 @@ impl<R: BufRead> Read for CompressedReader<R> {
         let bytes = self.inner.read(buffer)?;
         self.read.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::source::Payload;
+
+    fn rules() -> InputRules {
+        InputRules::new(&Default::default(), &Default::default()).expect("default rules")
+    }
+
+    /// If two files got one name, the second document without a url would be a new version of the first.
+    #[test]
+    fn names_that_are_not_utf_8_stay_different() {
+        let name = |name: &[u8]| unambiguous(Path::new(OsStr::from_bytes(name)));
+        assert_eq!(name("é/b".as_bytes()), "é/b");
+        assert_eq!([name(b"caf\xe9.jsonl"), name(b"caf\xe8\xff")], ["caf\\xE9.jsonl", "caf\\xE8\\xFF"]);
+    }
+
+    /// A file that was truncated while it was read gave half of its documents and no error.
+    #[test]
+    fn a_file_that_becomes_shorter_is_an_error_in_each_format() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let lines: String = (0..60_000).map(|line| format!("{{\"url\":\"{line}\"}}\n")).collect();
+        let csv: String = (0..60_000).map(|line| format!("{line},{line}\n")).collect();
+        let record = "WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 1\r\n\r\nx\r\n\r\n";
+        let gzip = |member: &str| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+            io::Write::write_all(&mut encoder, member.as_bytes()).expect("memory");
+            encoder.finish().expect("memory")
+        };
+        let html = format!("<!doctype html><p>{}", "word ".repeat(400_000));
+        for (name, contents) in [
+            ("a.jsonl", lines.clone().into_bytes()),
+            ("a.csv", format!("url,text\n{csv}").into_bytes()),
+            ("a.warc", record.repeat(40_000).into_bytes()),
+            ("a.jsonl.gz", gzip(&lines).repeat(2)),
+            ("a.jsonl.zst", zstd::encode_all(lines.as_bytes(), 1).expect("memory").repeat(20)),
+            ("a.html", html.into_bytes()),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, &contents).expect("written");
+            let input = Input::open(&path).expect("a file");
+            // The file has this length when it is opened a second time to be read.
+            let shorter = File::options().write(true).open(&path).expect("a file");
+            shorter.set_len(contents.len() as u64 / 2).expect("shorter");
+            let read = || {
+                let mut source = input.into_source(&rules(), Arc::default())?;
+                let mut batch = Vec::new();
+                while source.read_batch(&mut batch, 1 << 20)? {}
+                Ok::<_, io::Error>(batch.iter().any(|record| matches!(record.payload, Payload::Broken(_))))
+            };
+            let error = read().expect_err(name).to_string();
+            assert!(error.contains("became shorter"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_format_of_records_is_known_before_they_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let framing = |name: &str, contents: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, contents).expect("written");
+            Input::open(&path).and_then(|input| input.framing(&rules())).expect("a file")
+        };
+        let is_csv = |framing| matches!(framing, Some(Framing::Csv(_)));
+        assert_eq!(framing("a.jsonl", "{}\n"), Some(Framing::Line));
+        assert_eq!(framing("b", "\r\nWARC/1.0\r\n"), Some(Framing::Warc));
+        assert_eq!(framing("c.HTM", ""), Some(Framing::Page));
+        assert_eq!(framing("d", " <HTML>"), Some(Framing::Page));
+        assert_eq!(framing("e.jsonl", ""), None);
+        assert!(is_csv(framing("F.CSV", "")) && is_csv(framing("G.TSV.GZ", "a\tb\n")));
     }
 }

@@ -4,10 +4,11 @@
 //! as `view.php?id=3`.
 
 use std::io::{self, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
 use super::{Payload, Record, Skipped, Source, framing_error};
 use leitong_base::record::Place;
@@ -36,8 +37,7 @@ const NOT_IN_URLS: &AsciiSet = &CONTROLS
 /// Returns the url of the page at the path `below` relative to the folder with the url `base`.
 pub(super) fn url_below(base: &str, below: &Path) -> String {
     let slash = if base.ends_with('/') { "" } else { "/" };
-    let path = below.to_string_lossy();
-    format!("{base}{slash}{}", utf8_percent_encode(&path, NOT_IN_URLS))
+    format!("{base}{slash}{}", percent_encode(below.as_os_str().as_bytes(), NOT_IN_URLS))
 }
 
 /// Returns true if a file with this name and these first bytes is an HTML page.
@@ -150,5 +150,7 @@ mod tests {
         assert_eq!(url("https://", "a.example/b/c.html"), "https://a.example/b/c.html");
         assert_eq!(url("https://a.example/x", "view.php?id=3%20"), "https://a.example/x/view.php?id=3%20");
         assert_eq!(url("http://a/", "\u{65b0} \"#\n.html"), "http://a/%E6%96%B0%20%22%23%0A.html");
+        let below = Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9.html"));
+        assert_eq!(url_below("http://a/", below), "http://a/caf%E9.html");
     }
 }

@@ -188,7 +188,7 @@ pub(crate) fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
         not(feature = "s3"),
         expect(irrefutable_let_patterns, reason = "without stores there are only files")
     )]
-    let Stored::File(file) = stored else { return Ok(()) };
+    let Stored::File(file, _) = stored else { return Ok(()) };
     let stamp = Stamp::from_metadata(&file.metadata()?);
     reading.begin(Some(stamp));
     if !reading.digests {

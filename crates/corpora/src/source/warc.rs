@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::page_file::begins_page;
 use super::window::Window;
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
-use leitong_base::record::{Place, Timestamp};
+use leitong_base::record::Place;
 use leitong_text::page::{PageConfig, WarcKind, WarcRecord};
 
 /// Maximum size of a record's header.
@@ -61,7 +61,7 @@ pub struct WarcReader<R> {
 struct Head {
     record_type: String,
     url: Option<String>,
-    date: Option<Timestamp>,
+    date: Option<String>,
     content_type: Option<String>,
     content_length: Option<u64>,
     /// The values of earlier lines, if `Content-Length` is repeated.
@@ -397,7 +397,7 @@ impl Head {
                 "warc-target-uri" => {
                     head.url = Some(value.trim_matches(['<', '>']).to_owned()).filter(|url| !url.is_empty());
                 }
-                "warc-date" => head.date = Timestamp::from_rfc3339(value),
+                "warc-date" => head.date = Some(value.to_owned()).filter(|date| !date.is_empty()),
                 "content-type" => head.content_type = Some(value.to_owned()),
                 "warc-truncated" | "warc-segment-number" => head.is_cut_short |= !value.is_empty(),
                 "content-length" => match value.parse() {

@@ -108,6 +108,8 @@ struct Fields {
     content_type: Option<String>,
     status: Option<u32>,
     fetched_at: Option<Box<RawValue>>,
+    /// True if an alternative name of `fetched_at` has a value that is not a date.
+    has_bad_date: bool,
     passthrough: Option<Box<RawValue>>,
     /// Values under alternative names of the fields, with the rank of the name.
     others: Vec<(Field, usize, Box<RawValue>)>,
@@ -157,7 +159,7 @@ impl Fields {
             repaired: Repaired {
                 lone_surrogates: self.lone_surrogates
                     + passthrough.as_ref().map_or(0, |fitting| fitting.lone_surrogates),
-                bad_fetched_at: self.fetched_at.is_some() && fetched_at.is_none(),
+                bad_fetched_at: (self.fetched_at.is_some() || self.has_bad_date) && fetched_at.is_none(),
                 passthrough_too_large,
                 without_url: self.without_url,
                 ..Repaired::default()
@@ -319,9 +321,11 @@ impl Fields {
                     self.status = serde_json::from_str(value.get()).ok().map(|Status(status)| status);
                 }
                 Field::FetchedAt if self.fetched_at.is_none() => {
-                    // `timestamp` and similar names may mean something else, so a value that is not a date is
-                    // not an error.
-                    self.fetched_at = timestamp_from_json(&value).map(|_| value);
+                    // `timestamp` and similar names may mean something else, so another name may have the date.
+                    match timestamp_from_json(&value) {
+                        Some(_) => self.fetched_at = Some(value),
+                        None => self.has_bad_date = true,
+                    }
                 }
                 _ => {}
             }
@@ -375,13 +379,16 @@ mod tests {
     }
 
     #[test]
-    fn an_alternative_name_with_a_value_of_the_wrong_type_is_ignored() {
+    fn an_alternative_name_with_a_value_of_the_wrong_type_is_ignored_but_a_date_is_counted() {
         let found = page(
             r#"{"url":"http://a/","_id":[1],"body":{"a":1},"content":["x"],"encoding":5,"status_code":"ok",
                 "timestamp":"noon","link":{}}"#,
         );
         assert_eq!((found.body, found.status, found.hints), (Body::Missing, None, Hints::default()));
-        assert!(found.fetched_at.is_none() && !found.repaired.bad_fetched_at);
+        assert!(found.fetched_at.is_none() && found.repaired.bad_fetched_at);
         assert_eq!(found.id, id::from_url("http://a/"));
+        let found = page(r#"{"url":"http://a/","timestamp":"noon","crawled_at":20261121080000}"#);
+        let at = found.fetched_at.map(|time| time.to_string());
+        assert_eq!((at.as_deref(), found.repaired.bad_fetched_at), (Some("2026-11-21T08:00:00.000Z"), false));
     }
 }

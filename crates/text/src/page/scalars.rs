@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 
 use leitong_base::record::Timestamp;
 
-/// Reads a date from a string, or from a number of seconds or milliseconds since 1970.
+/// Reads a date from a string or a number. All formats of messages and files use this function.
 pub(super) fn timestamp_from_json(value: &RawValue) -> Option<Timestamp> {
-    match serde_json::from_str(value.get()).ok()? {
-        serde_json::Value::String(text) => Timestamp::from_text(&text),
-        serde_json::Value::Number(number) => Timestamp::from_number(number.as_f64()?),
-        _ => None,
+    match value.get().as_bytes() {
+        [b'"', ..] => Timestamp::from_text(&serde_json::from_str::<String>(value.get()).ok()?),
+        [b'{' | b'[' | b't' | b'f' | b'n', ..] => None,
+        _ => Timestamp::from_text(value.get()),
     }
 }
 

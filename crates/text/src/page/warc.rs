@@ -12,8 +12,8 @@ pub struct WarcRecord {
     pub kind: WarcKind,
     /// `WARC-Target-URI`.
     pub url: Option<String>,
-    /// `WARC-Date`.
-    pub date: Option<Timestamp>,
+    /// `WARC-Date`, as written.
+    pub date: Option<String>,
     /// `Content-Type` of the record.
     pub content_type: Option<String>,
     /// The content, or its beginning if it exceeds the limit.
@@ -45,7 +45,12 @@ impl WarcRecord {
         let url = Page::checked_url(self.url)?;
         let whole = self.content.len() as u64 == self.content_bytes;
         let too_large = Body::TooLarge(self.content_bytes);
-        let mut repaired = Repaired { cut_short: self.is_cut_short, ..Repaired::default() };
+        let fetched_at = self.date.as_deref().and_then(Timestamp::from_text);
+        let mut repaired = Repaired {
+            cut_short: self.is_cut_short,
+            bad_fetched_at: self.date.is_some() && fetched_at.is_none(),
+            ..Repaired::default()
+        };
         let (body, content_type, status) = match self.kind {
             WarcKind::Conversion | WarcKind::Resource if !whole || self.content.len() > page_bytes_max => {
                 (too_large, None, None)
@@ -69,6 +74,6 @@ impl WarcRecord {
             }
         };
         let hints = Hints { charset: None, content_type };
-        Ok(Page { hints, status, fetched_at: self.date, repaired, ..Page::new(url, body) })
+        Ok(Page { hints, status, fetched_at, repaired, ..Page::new(url, body) })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, Verified};
-use crate::keep::accounts::{AccountsReport, NO_VALUE};
+use crate::keep::accounts::AccountsReport;
 use crate::keep::passages::benchmark::Found;
 use leitong_base::markup::escape;
 use leitong_base::terminal;
@@ -71,7 +71,8 @@ impl Report {
             for row in rows {
                 out.push_str("<tr>");
                 for (cell, name) in row.iter().zip(head) {
-                    let _ = write!(out, "<td{}>{}</td>", class(name), escape(cell));
+                    // Texts of pages may contain marks that make a line read differently than it is written.
+                    let _ = write!(out, "<td{}>{}</td>", class(name), escape(&terminal::escape(cell)));
                 }
                 out.push_str("</tr>");
             }
@@ -192,7 +193,7 @@ fn benchmarks(lines: &[BenchmarkLine]) -> Table {
 
 /// Returns the tables about sources.
 fn by_source(accounts: &AccountsReport) -> Vec<Table> {
-    let name = |source: &Option<String>| source.clone().unwrap_or_else(|| NO_VALUE.to_owned());
+    let name = |source: &Option<String>| source.clone().unwrap_or_default();
     let sources = accounts.sources.iter().map(|line| {
         let totals = &line.totals;
         let share = 100.0 * totals.dropped as f64 / totals.documents.max(1) as f64;
@@ -206,7 +207,7 @@ fn by_source(accounts: &AccountsReport) -> Vec<Table> {
         .collect::<Vec<_>>();
     let mut tables = vec![Table {
         title: "Sources with the most documents",
-        note: "",
+        note: "documents without a value of the field have no name here",
         head: &["Source", "documents", "bytes", "kept", "kept bytes", "dropped", "share"],
         rows: sources.collect(),
     }];

@@ -1,16 +1,12 @@
 //! The fields of the input that are written with each text (`--fields`).
 
-use std::io;
 use std::path::{Path, PathBuf};
-
-use anyhow::Context;
 
 use crate::keep::annotate;
 use crate::keep::fields::{object, value_in};
 use crate::keep::forms::Form;
 use crate::keep::wrong_option::WrongOption;
 use crate::source::csv;
-use crate::source::open::Input;
 use crate::source::rules::InputRules;
 use leitong_text::page::mapping::{first_name, pointer_to_field, segments};
 
@@ -81,7 +77,7 @@ impl InputField {
     /// Rejects fields that an input cannot have. `forms` has the form of each input's documents.
     ///
     /// # Errors
-    /// [`WrongOption`], or an input cannot be read.
+    /// [`WrongOption`].
     pub(in crate::keep) fn check(
         fields: &[Self],
         inputs: &[PathBuf],
@@ -92,8 +88,7 @@ impl InputField {
             return Err(WrongOption::error("--fields: WARC records have no fields; leave it out"));
         }
         for (path, form) in inputs.iter().zip(forms) {
-            let missing = Self::missing(fields, path, form);
-            if let Some(missing) = missing.with_context(|| format!("cannot read {}", path.display()))? {
+            if let Some(missing) = Self::missing(fields, path, form) {
                 return Err(WrongOption::error(format_args!(
                     "--fields: {missing}; leave it out, or use a separate run"
                 )));
@@ -104,10 +99,7 @@ impl InputField {
 
     /// Returns an error message if the input at `path`, whose documents have this form, cannot have one of the fields:
     /// a column is missing, or its documents have no fields.
-    ///
-    /// # Errors
-    /// The input cannot be read.
-    fn missing(fields: &[Self], path: &Path, form: &Form) -> io::Result<Option<String>> {
+    fn missing(fields: &[Self], path: &Path, form: &Form) -> Option<String> {
         let of_table = |has: &dyn Fn(&str) -> bool, names: &[String]| {
             let field = fields.iter().find(|field| !has(&field.first()))?;
             let shown: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
@@ -121,7 +113,7 @@ impl InputField {
         };
         let of_other =
             |what: &str| fields.first().map(|_| format!("{}: {what} have no fields", path.display()));
-        Ok(match form {
+        match form {
             Form::Csv(form) => {
                 let names = csv::fields(&form.header, form.dialect).unwrap_or_default();
                 of_table(&|name| names.iter().any(|known| known == name), &names)
@@ -132,9 +124,9 @@ impl InputField {
                 of_table(&|name| columns.find(name).is_some(), &names)
             }
             Form::Page => of_other("HTML pages"),
-            Form::Bytes if Input::open(path)?.is_warc()? => of_other("WARC records"),
-            Form::Bytes | Form::Unreadable => None,
-        })
+            Form::Warc => of_other("WARC records"),
+            Form::Lines | Form::Unreadable | Form::Empty => None,
+        }
     }
 
     /// Returns the name of the top-level field.

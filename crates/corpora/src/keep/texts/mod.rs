@@ -133,7 +133,7 @@ impl Texts {
             NamedFormat::Parquet => Some(Rows::new(&path, &fields)?),
             _ => None,
         };
-        let form = rows.as_ref().map_or(Form::Bytes, |rows| Form::Rows(Arc::clone(rows.form())));
+        let form = rows.as_ref().map_or(Form::Lines, |rows| Form::Rows(Arc::clone(rows.form())));
         let output = Plan {
             path: &path,
             names: &[],

@@ -186,8 +186,8 @@ impl<R: Read> CsvRows<R> {
                 listed(names)
             ));
         }
-        let parent_fields: Vec<(Field, String)> =
-            rules.mapping.parent_fields().filter(|(_, name)| place(name).is_some()).collect();
+        let parent_fields = rules.mapping.parent_fields().map(|(field, name, _)| (field, name));
+        let parent_fields: Vec<_> = parent_fields.filter(|(_, name)| place(name).is_some()).collect();
         self.json_columns = parent_fields.iter().map(|(_, name)| name.clone()).collect();
         self.columns = rules.columns().filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
         self.columns.sort_unstable();
@@ -439,6 +439,33 @@ mod tests {
             assert_eq!(found[1].1, r#"{"b":"x\ry\r\nz"}"#);
             assert!(found[3].1.contains("1 fields"), "{found:?}");
             assert_eq!(found[4].1, r#"{"b":"end"}"#);
+        }
+    }
+
+    /// A warning about well-formed rows led users to `--no-quotes`, which loses them.
+    #[test]
+    fn a_quoted_field_at_the_end_of_a_row_is_not_suspicious() {
+        let stray = |text: &str, buffer: usize| {
+            let dialect = Dialect { delimiter: b',', quotes: true };
+            let mut rows = Rows::new(BufReader::with_capacity(buffer, text.as_bytes()), dialect, 100);
+            let mut found = Vec::new();
+            while let Some(row) = rows.next_row().expect("memory") {
+                found.push(row.has_stray_quote);
+                rows.skip_second_end().expect("memory");
+            }
+            found
+        };
+        for buffer in [1, 2, 3, 1000] {
+            for end in ["\n", "\r\n", "\r", "\n\r"] {
+                let rows = ["a,\"b\"", "1,\"x\ny\"", "\"2\",\"\"\"z\"\"\"", "3,\"\"", "4,\"end\""];
+                for last in ["", end, "\r"] {
+                    let text = rows.join(end) + last;
+                    assert_eq!(stray(&text, buffer), [false; 5], "{text:?} {buffer}");
+                }
+                let text = ["a,b", "1,\"x\"y", "2,\"x\" \"y\"", "3,z"].join(end);
+                assert_eq!(stray(&text, buffer), [false, true, true, false], "{text:?} {buffer}");
+            }
+            assert_eq!(stray("a,b\r\n1,\"x\"\ry\r\n", buffer), [false, true]);
         }
     }
 

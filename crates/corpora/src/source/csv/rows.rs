@@ -83,6 +83,8 @@ enum State {
     Quoted,
     /// After a quote inside quotes, which ends the quoted text unless another quote follows.
     QuoteInQuoted,
+    /// After a carriage return that follows a quoted text. A line feed ends the row.
+    ReturnAfterQuoted,
     /// After a carriage return in the first row. The next byte shows how rows end.
     AfterReturn,
 }
@@ -128,9 +130,11 @@ impl PartOfRow {
                 (_, b'\n') => return ends_here(*ends != Ends::Returns && self.before != b'\r'),
                 (_, b'\r') if *ends == Ends::Returns => return ends_here(true),
                 (_, b'\r') if *ends == Ends::Unknown => State::AfterReturn,
+                (State::QuoteInQuoted, b'\r') => State::ReturnAfterQuoted,
                 (_, byte) if byte == dialect.delimiter => State::FieldStart,
                 (state_before, _) => {
-                    self.has_stray_quote |= state_before == State::QuoteInQuoted;
+                    self.has_stray_quote |=
+                        matches!(state_before, State::QuoteInQuoted | State::ReturnAfterQuoted);
                     State::Unquoted
                 }
             };

@@ -190,7 +190,10 @@ impl Object {
 
 impl<'a> ObjectName<'a> {
     fn parse(path: &'a Path) -> io::Result<Self> {
-        let name = path.to_str().and_then(|name| name.strip_prefix("s3://")).unwrap_or_default();
+        let Some(name) = path.to_str() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of an object must be UTF-8"));
+        };
+        let name = name.strip_prefix("s3://").unwrap_or_default();
         let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
         if bucket.is_empty() {
             let problem = "the name has no bucket; expected s3://BUCKET/KEY";

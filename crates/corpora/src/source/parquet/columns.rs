@@ -13,7 +13,7 @@ use super::json::JsonWriter;
 use crate::source::extra::ExtraColumns;
 use crate::source::rules::{InputRules, truth};
 use leitong_base::limits::URL_BYTES_MAX;
-use leitong_text::page::mapping::WITHDRAWN;
+use leitong_text::page::mapping::{WITHDRAWN, segments};
 use leitong_text::page::{BodyForm, Field};
 
 /// Maximum number of columns that an error lists.
@@ -68,7 +68,7 @@ impl Columns {
                 field.name() == name && !matches!(field, Field::Body(BodyForm::Content | BodyForm::Mixed));
             is_own || rules.names(name)
         };
-        let parent_fields: Vec<(Field, String)> = rules.mapping.parent_fields().collect();
+        let parent_fields: Vec<(Field, String, &str)> = rules.mapping.parent_fields().collect();
         let mut json = Vec::new();
         let mut read = Vec::new();
         let (mut has_body, mut has_url) = (false, false);
@@ -95,15 +95,15 @@ impl Columns {
             if misfit.is_some() || may_be_other {
                 continue;
             }
-            if is_text(column.data_type()) && parent_fields.iter().any(|(_, known)| known == name) {
-                let mut parent_fields =
-                    parent_fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field);
-                has_url |= parent_fields.clone().any(|field| field == Field::Url);
-                has_body |= parent_fields.any(is_body);
+            let below = parent_fields
+                .iter()
+                .filter(|(_, known, pointer)| known == name && leads_into(column, pointer));
+            let below: Vec<Field> = below.map(|(field, ..)| *field).collect();
+            if is_text(column.data_type()) && !below.is_empty() {
                 json.push(name.to_owned());
             }
-            has_body |= is_nested(column) || read_as.iter().any(|field| is_body(*field));
-            has_url |= is_nested(column) || read_as.contains(&Field::Url);
+            has_body |= below.iter().chain(&read_as).any(|field| is_body(*field));
+            has_url |= below.iter().chain(&read_as).any(|field| *field == Field::Url);
             read.push((at, name.to_owned(), in_base64));
         }
         if !has_body {
@@ -214,13 +214,30 @@ fn value_type(column: &DataType) -> &DataType {
     if let DataType::Dictionary(_, values) = column { values } else { column }
 }
 
-fn is_nested(column: &Column) -> bool {
-    matches!(column.data_type(), DataType::Struct(_) | DataType::Map(..))
+/// Returns true if a pointer that begins with the name of this column may find a value in it. The keys of maps, and what
+/// strings contain, are not known.
+fn leads_into(column: &Column, pointer: &str) -> bool {
+    let mut segments = segments(pointer).skip(1);
+    let mut inner = column;
+    segments.all(|segment| match inner.data_type() {
+        DataType::Struct(fields) => match fields.find(&segment) {
+            Some((_, field)) => {
+                inner = field;
+                true
+            }
+            None => false,
+        },
+        kind => matches!(kind, DataType::Map(..)) || is_list(kind) || is_text(kind),
+    })
 }
 
 fn is_bytes(column: &DataType) -> bool {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary};
     matches!(value_type(column), Binary | LargeBinary | BinaryView | FixedSizeBinary(_))
+}
+
+fn is_list(column: &DataType) -> bool {
+    matches!(column, DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..))
 }
 
 fn is_text(column: &DataType) -> bool {
@@ -270,7 +287,7 @@ fn listed(columns: &Fields) -> String {
 fn type_in_short(column: &Column) -> String {
     match column.data_type() {
         DataType::Struct(_) => "Struct".to_owned(),
-        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => "List".to_owned(),
+        list if is_list(list) => "List".to_owned(),
         DataType::Map(..) => "Map".to_owned(),
         other => other.to_string(),
     }

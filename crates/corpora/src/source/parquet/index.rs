@@ -126,7 +126,7 @@ mod tests {
     fn problem(file: &[u8]) -> Option<String> {
         let mut stored = tempfile::tempfile().expect("a file");
         std::io::Write::write_all(&mut stored, file).expect("written");
-        match check(&Stored::File(stored)) {
+        match check(&Stored::File(stored, 0)) {
             Err(Fault::File(problem)) => Some(problem),
             Err(Fault::Machine(error)) => panic!("{error}"),
             Ok(()) => None,
@@ -168,7 +168,7 @@ mod tests {
         let end = [&length.to_le_bytes()[..], MAGIC].concat();
         std::os::unix::fs::FileExt::write_all_at(&stored, &end, u64::from(length) + 92).expect("written");
         assert!(
-            matches!(check(&Stored::File(stored)), Err(Fault::File(problem)) if problem.contains("row groups"))
+            matches!(check(&Stored::File(stored, 0)), Err(Fault::File(problem)) if problem.contains("row groups"))
         );
     }
 }

@@ -103,7 +103,7 @@ pub(crate) fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
                 (Looks::Status, 1)
             }
             Value::Number(number) if is_time() => {
-                Timestamp::from_number(number.as_f64()?)?;
+                Timestamp::from_text(&number.to_string())?;
                 (Looks::Date, 1)
             }
             _ => return None,

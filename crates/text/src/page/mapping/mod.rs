@@ -216,12 +216,12 @@ impl Mapping {
     }
 
     /// Returns the top-level fields of a message that pointers lead into, each with the field of a page that
-    /// they provide.
-    pub fn parent_fields(&self) -> impl Iterator<Item = (Field, String)> {
+    /// they provide, and the pointer.
+    pub fn parent_fields(&self) -> impl Iterator<Item = (Field, String, &str)> {
         let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
         sources.filter_map(|(field, source)| match source {
             Source::Pointer(slot) if top_name(&slot.pointer).is_none() => {
-                Some((field, first_name(&slot.pointer)?))
+                Some((field, first_name(&slot.pointer)?, slot.pointer.as_str()))
             }
             Source::Pointer(_) | Source::Key => None,
         })

@@ -67,10 +67,28 @@ impl Survey {
         survey.presets = presets.into_iter().collect();
         survey.presets.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         match survey.presets.first().and_then(|(name, _)| Preset::named(name).ok()) {
-            Some(preset) => survey.read_with(preset, samples, made_up_url),
-            None => survey.guess(samples),
+            Some(preset) => {
+                survey.read_with(preset, samples, made_up_url);
+                survey
+            }
+            None => {
+                // A file may have texts without urls, which no preset looks for.
+                let own = made_up_url.and_then(|_| survey.read_plainly(samples, made_up_url));
+                own.unwrap_or_else(|| {
+                    survey.guess(samples);
+                    survey
+                })
+            }
         }
-        survey
+    }
+
+    /// Reads documents of a file without a preset. Returns `None` if none of them has a body.
+    fn read_plainly(&self, samples: &[Sample], made_up_url: Option<&str>) -> Option<Self> {
+        let preset = Preset::named(&InputConfig::default().preset).ok()?;
+        let mut own = Self { samples: self.samples, ..Self::default() };
+        own.read_with(preset, samples, made_up_url);
+        own.presets.push((preset.name, own.pages.0));
+        (own.pages.0 > 0).then_some(own)
     }
 
     fn read_with(&mut self, preset: &'static Preset, samples: &[Sample], made_up_url: Option<&str>) {

@@ -35,7 +35,7 @@ fn write(folder: &Path, batches: &[RecordBatch], properties: WriterProperties) -
 }
 
 fn open(path: &Path) -> Rows {
-    let file = ParquetFile::open(Stored::File(File::open(path).expect("a file"))).expect("its index");
+    let file = ParquetFile::open(Stored::File(File::open(path).expect("a file"), 0)).expect("its index");
     Rows::new(file, None, 0)
 }
 
@@ -75,6 +75,25 @@ fn rows_that_share_a_large_value_are_read_in_small_batches() {
     let path = write(folder.path(), &vec![row; 100], properties().build());
     assert!(path.metadata().expect("a file").len() < 100_000, "the value is stored once");
     assert_eq!(read(&path), ((0..100).collect(), vec![], 1));
+}
+
+/// If a file loses its end while its rows are read, the rest must not look like a few faulty rows.
+#[test]
+fn a_file_that_becomes_shorter_while_it_is_read_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let texts: Vec<String> = (0..20_000_u64).map(|row| (row * row * 7_919).to_string()).collect();
+    let row_groups = texts
+        .chunks(1_000)
+        .map(|texts| batch([("text", Arc::new(StringArray::from_iter_values(texts)) as ArrayRef)]));
+    let one_a_group = properties().set_max_row_group_row_count(Some(1_000)).build();
+    let path = write(folder.path(), &row_groups.collect::<Vec<_>>(), one_a_group);
+    let bytes = path.metadata().expect("a file").len();
+    let stored = Stored::File(File::open(&path).expect("a file"), bytes);
+    let mut rows = Rows::new(ParquetFile::open(stored).expect("its index"), None, 0);
+    assert!(rows.next_chunk().expect("whole").is_some());
+    File::options().write(true).open(&path).expect("a file").set_len(bytes / 2).expect("shorter");
+    let error = std::iter::from_fn(|| rows.next_chunk().transpose()).find_map(Result::err);
+    assert!(error.expect("the end is missing").to_string().contains("became shorter"));
 }
 
 /// The library allocates memory for them, although the file stores a bit for each.
