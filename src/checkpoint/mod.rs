@@ -41,7 +41,7 @@ pub(crate) use milestones::Milestones;
 pub(crate) use sink::CheckpointSink;
 
 /// The format version of `checkpoint.json`.
-pub(crate) const FORMAT_VERSION: u32 = 3;
+pub(crate) const FORMAT_VERSION: u32 = 4;
 
 /// The identity of a run, independent of its progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,14 @@ pub(crate) struct RunId {
     pub inputs: Vec<RunInput>,
     /// The command-line options that determine the outputs.
     pub options: Vec<String>,
+}
+
+impl RunId {
+    /// Returns a number that other runs do not have.
+    #[must_use]
+    pub(crate) fn number(&self) -> u64 {
+        xxh3_64(&serde_json::to_vec(self).unwrap_or_default())
+    }
 }
 
 /// An input as it was at the start of the run.
@@ -366,7 +374,7 @@ impl CheckpointDir {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let number = name.strip_prefix("table-").and_then(|number| number.parse::<u64>().ok());
                 if number.is_some_and(|number| number < sequence) {
-                    fs::remove_dir_all(&path)?;
+                    TableDir::remove_checkpoint(&path)?;
                 }
             }
             io::Result::Ok(())

@@ -29,6 +29,7 @@ mod free_ports;
 mod hostile_api;
 mod hostile_pages;
 mod keep;
+mod kills;
 mod messages;
 mod odd_inputs;
 mod on_disk;
