@@ -53,7 +53,7 @@ Examples:
   leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
   leitong dedup --url-base https:// --keep kept/ mirror/
   leitong dedup --keep kept.warc.gz --revisit --warc-base s3://bucket/crawl index.cdxj.gz
-  zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind == \"UNIQUE\" or .same_url).page_id'")]
+  zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind | endswith(\"_DUPLICATE\") | not).page_id'")]
 pub(super) struct Arguments {
     #[command(flatten)]
     decision: DecisionArguments,

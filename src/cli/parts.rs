@@ -199,24 +199,11 @@ impl Parts {
         let mut record = lock(path)?;
         let left = read(&mut record, path)?;
         let head = self.head();
-        let same = left.as_ref().is_some_and(|(left, complete)| {
-            left.command == head.command || !(left.continued_later || complete.is_some())
-        });
-        let owned: HashSet<u64> = match &left {
-            Some((left, _)) if same => left.files.iter().copied().collect(),
-            Some((left, _)) => return Err(self.of_other_command(&left.arguments, path)),
-            None => HashSet::new(),
-        };
-        let is_foreign =
-            |file: &&OutputFile| !owned.contains(&file.id()) && file.part.symlink_metadata().is_ok();
-        if let Some(file) = self.files.iter().find(is_foreign) {
-            return Err(wrong(format_args!(
-                "{} {}: would be written as {}, which exists and is not of this command; move or remove that file, or \
-                 name another output",
-                file.option,
-                file.path.display(),
-                file.part.display()
-            )));
+        if let Err(error) = self.check_owner(left.as_ref(), head.command, path) {
+            if left.is_none() {
+                remove_if_there(path).with_context(cannot)?;
+            }
+            return Err(error);
         }
         if !goes_on {
             for file in &self.files {
@@ -237,6 +224,36 @@ impl Parts {
         write().with_context(cannot)?;
         self.begun = Some(record);
         Ok(())
+    }
+
+    /// Returns an error if a part exists that a process of another command left, as `left`, the contents of the record
+    /// at `path`, says. Uncompleted parts that no process can go on with are worthless.
+    fn check_owner(
+        &self,
+        left: Option<&(Head, Option<Complete>)>,
+        command: u64,
+        path: &Path,
+    ) -> anyhow::Result<()> {
+        let owned: HashSet<u64> = match left {
+            Some((left, complete))
+                if left.command == command || !(left.continued_later || complete.is_some()) =>
+            {
+                left.files.iter().copied().collect()
+            }
+            Some((left, _)) => return Err(self.of_other_command(&left.arguments, path)),
+            None => HashSet::new(),
+        };
+        let is_foreign =
+            |file: &&OutputFile| !owned.contains(&file.id()) && file.part.symlink_metadata().is_ok();
+        match self.files.iter().find(is_foreign) {
+            None => Ok(()),
+            Some(OutputFile { option, path, part, .. }) => Err(wrong(format_args!(
+                "{option} {}: would be written as {}, which exists and is not of this command; move or remove that file, or \
+                 name another output",
+                path.display(),
+                part.display()
+            ))),
+        }
     }
 
     /// Returns the error for a record of another command.
