@@ -86,8 +86,8 @@ demo: rust ## Deduplicate the sample pages, and show verdicts and summary
 	@command -v cc >/dev/null || $(call install,gcc libc6-dev,the demo)
 	@echo "Building leitong and its 200 dependencies for the demo, which takes two to five minutes the first time …"
 	@cargo build --locked --profile demo --no-default-features --features program
-	@echo "$$ leitong dedup --output target/demo/verdicts.jsonl examples/pages.jsonl"
-	@$(DEMO) dedup --output target/demo/verdicts.jsonl examples/pages.jsonl
+	@echo "$$ leitong dedup --overwrite --output target/demo/verdicts.jsonl examples/pages.jsonl"
+	@$(DEMO) dedup --overwrite --output target/demo/verdicts.jsonl examples/pages.jsonl
 	@echo
 	@echo "The verdicts, one JSON object a line, are in target/demo/verdicts.jsonl; the duplicates among them:"
 	@sed -nE 's/^\{"page_id":"([^"]*)".*"kind":"([A-Z]*_DUPLICATE)".*"canonical_page_id":"([^"]*)".*"distance":([0-9]*).*/\1|\2|\3|distance \4/p' \

@@ -139,7 +139,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         None => listed.as_ref().filter(|listed| listed.run == run_id.number() && parts.is_whole(listed)),
         Some(_) => None,
     };
-    if arguments.table.is_none() && completed.is_none() {
+    // Only a table can have this run already.
+    if completed.is_none() && arguments.table.as_ref().is_none_or(|table| !table.exists()) {
         parts.refuse_existing()?;
     }
     let (table_dir, checkpoints) = folders_of(arguments)?;
