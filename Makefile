@@ -295,6 +295,10 @@ bench-corpora: build ## Measure `dedup --keep` next to other packages: the figur
 	tools/measure/corpora.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
 	tools/measure/corpora_day.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
 
+.PHONY: kills-of-runs
+kills-of-runs: ## Kill 200 runs with drawn outputs (LEITONG_KILLS), repeat them, and compare what they wrote
+	LEITONG_KILLS=$${LEITONG_KILLS:-200} cargo test --locked --test local kills:: -- --nocapture
+
 .PHONY: kills
 kills: build ## Kill and continue a run over DOCUMENTS (a million) documents, and compare what it wrote
 	tools/measure/corpora_kills.py target/release/leitong

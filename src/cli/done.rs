@@ -30,8 +30,8 @@ const ENTRY_BYTES: usize = 16;
 pub(super) struct Marked {
     id: u64,
     inputs: Vec<MarkedInput>,
-    /// Each option that names output files, with its files.
-    outputs: Vec<(&'static str, Vec<PathBuf>)>,
+    /// Each option that names output files, with its files and their parts.
+    outputs: Vec<(&'static str, Vec<(PathBuf, PathBuf)>)>,
     /// The option that writes documents, clusters or a report to standard output or a pipe.
     streamed: Option<&'static str>,
     /// True if verdicts or something else go to standard output or a pipe.
@@ -78,7 +78,7 @@ impl Marked {
         let of_option = |group: &[(&'static str, PathBuf)]| {
             (group[0].0, group.iter().map(|(_, path)| path.clone()).collect::<Vec<_>>())
         };
-        let mut outputs: Vec<_> = outputs.chunk_by(|a, b| a.0 == b.0).map(of_option).collect();
+        let outputs: Vec<_> = outputs.chunk_by(|a, b| a.0 == b.0).map(of_option).collect();
         let names: Vec<_> = outputs
             .iter()
             .map(|(option, paths)| (*option, paths.iter().any(|path| is_stream(path))))
@@ -86,7 +86,10 @@ impl Marked {
         let prints = prints || names.iter().any(|(_, is_stream)| *is_stream);
         let streamed = names.iter().find(|(option, is_stream)| *is_stream && !is_record(option));
         let streamed = streamed.map(|(option, _)| *option);
-        outputs.iter_mut().for_each(|(_, paths)| paths.retain(|path| part_of(path).is_some()));
+        let with_parts = |(option, paths): (&'static str, Vec<PathBuf>)| {
+            (option, paths.into_iter().filter_map(|path| Some((path.clone(), part_of(&path)?))).collect())
+        };
+        let outputs = outputs.into_iter().map(with_parts).collect();
         // Paths can be spelled in many ways, so inputs are compared by their contents, and outputs by the files that
         // exist.
         let is_path = |option: &&String| {
@@ -168,7 +171,8 @@ impl Marked {
     fn overwritten(&self, relation: Relation) -> Option<String> {
         self.outputs.iter().filter(|(option, _)| is_at_risk(option, relation)).find_map(|(option, paths)| {
             let has_contents = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
-            Some(format!("{option} {}: would be overwritten", paths.iter().find(has_contents)?.display()))
+            let path = paths.iter().map(|(path, _)| path).find(has_contents)?;
+            Some(format!("{option} {}: would be overwritten", path.display()))
         })
     }
 
@@ -195,9 +199,9 @@ impl Marked {
             bail!("already done: {done}; its standard output cannot be written again: {REMEDY}");
         }
         for ((option, paths), then) in self.outputs.iter().zip(&run.outputs) {
-            let now = written(paths.iter().cloned());
+            let now = written(paths.iter().map(|(path, _)| path));
             if now != *then {
-                let path = paths.first().map(|path| format!(" {}", path.display())).unwrap_or_default();
+                let path = paths.first().map(|(path, _)| format!(" {}", path.display())).unwrap_or_default();
                 bail!(
                     "already done: {done}, but {option}{path} is not what that run wrote: it has {}, and that run wrote {}. If that \
                      run wrote to another file, name that one; if the file was changed, restore it from a copy; or, {REMEDY}",
@@ -253,7 +257,7 @@ impl Marked {
         dead_letters: u64,
     ) -> anyhow::Result<Option<u64>> {
         let counts_as_output =
-            |(option, paths): &(&str, Vec<PathBuf>)| *option != "--dead-letters" && !paths.is_empty();
+            |(option, paths): &(&str, Vec<_>)| *option != "--dead-letters" && !paths.is_empty();
         if self.streamed.is_none() && !self.outputs.iter().any(counts_as_output) {
             return Ok(None);
         }
@@ -277,7 +281,7 @@ impl Marked {
             outputs: self
                 .outputs
                 .iter()
-                .map(|(_, paths)| written(paths.iter().filter_map(|path| part_of(path))))
+                .map(|(_, paths)| written(paths.iter().map(|(_, part)| part)))
                 .collect(),
             input_contents: listed.concat().into(),
         });
@@ -381,7 +385,7 @@ fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {
 }
 
 /// Counts the files that exist, and their bytes.
-fn written(paths: impl Iterator<Item = PathBuf>) -> WrittenOutput {
+fn written<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> WrittenOutput {
     let files = paths.filter_map(|path| fs::metadata(path).ok()).filter(fs::Metadata::is_file);
     files.fold(WrittenOutput::default(), |WrittenOutput { files, bytes }, file| WrittenOutput {
         files: files + 1,
