@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use super::settings::wrong;
 use crate::checkpoint::RunId;
 use leitong_base::proto::{FinishedRun, WrittenOutput};
 use leitong_base::record::Timestamp;
@@ -202,12 +203,15 @@ impl Marked {
             let now = written(paths.iter().map(|(path, _)| path));
             if now != *then {
                 let path = paths.first().map(|(path, _)| format!(" {}", path.display())).unwrap_or_default();
-                bail!(
-                    "already done: {done}, but {option}{path} is not what that run wrote: it has {}, and that run wrote {}. If that \
-                     run wrote to another file, name that one; if the file was changed, restore it from a copy; or, {REMEDY}",
+                let problem = format!(
+                    "already done: {done}, but {option}{path} is not what that run wrote: it has {}, and that run wrote \
+                     {}. If that run wrote to another file, name that one; if the file was changed, restore it from a \
+                     copy; or, {REMEDY}",
                     describe(now),
                     describe(*then)
                 );
+                // Somebody else's file is refused as in every other run.
+                return Err(if now.files > 0 { wrong(problem) } else { anyhow::Error::msg(problem) });
             }
         }
         let letters = match run.dead_letters {

@@ -158,7 +158,7 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     assert_eq!(command.run().status, 0);
     fs::write(path("out/gone.jsonl"), "").expect("written");
     let again = command.run();
-    assert_eq!(again.status, 1);
+    assert_eq!(again.status, 2);
     let told =
         format!("--drop {} is not what that run wrote: it has 0 bytes", path("out/gone.jsonl").display());
     assert!(again.stderr.contains(&told), "{}", again.stderr);
@@ -544,8 +544,8 @@ fn more_inputs_than_a_list_can_hold_change_no_output_that_exists() {
         (&keep[..], 0, "already done"),
         (&with_report[..], 2, "the file exists"),
         (&[&with_report[..], &["--overwrite"]].concat()[..], 1, "would be overwritten"),
-        (&["--keep", name(&mine)], 2, "the file exists"),
-        (&["--keep", name(&mine), "--overwrite"], 1, "would be overwritten"),
+        (&["--keep", name(&mine)], 2, "is not what that run wrote"),
+        (&["--keep", name(&mine), "--overwrite"], 2, "is not what that run wrote"),
         (&["--keep", "-"], 1, "would be incomplete"),
     ] {
         let again = dedup(options);
