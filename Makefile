@@ -86,8 +86,8 @@ demo: rust ## Deduplicate the sample pages, and show verdicts and summary
 	@command -v cc >/dev/null || $(call install,gcc libc6-dev,the demo)
 	@echo "Building leitong and its 200 dependencies for the demo, which takes two to five minutes the first time …"
 	@cargo build --locked --profile demo --no-default-features --features program
-	@echo "$$ leitong dedup --output target/demo/verdicts.jsonl examples/pages.jsonl"
-	@$(DEMO) dedup --output target/demo/verdicts.jsonl examples/pages.jsonl
+	@echo "$$ leitong dedup --overwrite --output target/demo/verdicts.jsonl examples/pages.jsonl"
+	@$(DEMO) dedup --overwrite --output target/demo/verdicts.jsonl examples/pages.jsonl
 	@echo
 	@echo "The verdicts, one JSON object a line, are in target/demo/verdicts.jsonl; the duplicates among them:"
 	@sed -nE 's/^\{"page_id":"([^"]*)".*"kind":"([A-Z]*_DUPLICATE)".*"canonical_page_id":"([^"]*)".*"distance":([0-9]*).*/\1|\2|\3|distance \4/p' \
@@ -294,6 +294,10 @@ bench-corpora: build ## Measure `dedup --keep` next to other packages: the figur
 	  pyarrow datatrove regex tokenizers orjson spacy jieba 'xxhash<4' trafilatura lxml_html_clean warcio faust-cchardet python-magic
 	tools/measure/corpora.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
 	tools/measure/corpora_day.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
+
+.PHONY: kills-of-runs
+kills-of-runs: ## Kill 200 runs with drawn outputs (LEITONG_KILLS), repeat them, and compare what they wrote
+	LEITONG_KILLS=$${LEITONG_KILLS:-200} cargo test --locked --test local kills:: -- --nocapture
 
 .PHONY: kills
 kills: build ## Kill and continue a run over DOCUMENTS (a million) documents, and compare what it wrote

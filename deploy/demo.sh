@@ -95,7 +95,7 @@ for worker in 1 2; do
 done
 
 say "The log clustered again, off line:  \$ leitong replay --config leitong.toml"
-"$leitong" replay --config "$run/leitong.toml" --output "$run/replay.jsonl"
+"$leitong" replay --config "$run/leitong.toml" --overwrite --output "$run/replay.jsonl"
 essence() { sed -E 's/"decided_at":"[^"]*"//' "$1" | sort; }
 if cmp -s <(essence "$run/verdicts.jsonl") <(essence "$run/replay.jsonl"); then
   echo "gives the same $(wc -l < "$run/replay.jsonl") verdicts"

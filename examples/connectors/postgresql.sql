@@ -10,8 +10,8 @@ CREATE TABLE verdicts (
 );
 CREATE INDEX verdicts_by_cluster ON verdicts (cluster_id);
 
--- Pages to keep: new texts, and pages that were crawled again.
-CREATE VIEW kept AS SELECT * FROM verdicts WHERE kind = 'UNIQUE' OR same_url;
+-- Pages to keep: what is not a duplicate of another page. The last verdict on a page that was crawled again has `same_url`.
+CREATE VIEW kept AS SELECT * FROM verdicts WHERE kind NOT LIKE '%\_DUPLICATE' OR same_url;
 
 -- Clusters, and who has published the text.
 CREATE VIEW clusters AS

@@ -53,14 +53,16 @@ pub(crate) struct RunId {
 }
 
 impl RunId {
-    /// Returns a hash by which another process recognises the run. Returns `None` if an input cannot be recognised,
+    /// Returns a number by which another process recognises the run. Returns `None` if an input cannot be recognised,
     /// such as standard input: it may have other contents each time.
-    pub(crate) fn hash(&self) -> anyhow::Result<Option<u64>> {
-        let is_known = |input: &RunInput| input.modified.is_some();
-        match self.inputs.iter().all(is_known) {
-            true => Ok(Some(xxh3_64(&serde_json::to_vec(self)?))),
-            false => Ok(None),
-        }
+    pub(crate) fn recognisable(&self) -> Option<u64> {
+        self.inputs.iter().all(|input| input.modified.is_some()).then(|| self.number())
+    }
+
+    /// Returns a number that other runs do not have.
+    #[must_use]
+    pub(crate) fn number(&self) -> u64 {
+        xxh3_64(&serde_json::to_vec(self).unwrap_or_default())
     }
 }
 
@@ -380,7 +382,7 @@ impl CheckpointDir {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let number = name.strip_prefix("table-").and_then(|number| number.parse::<u64>().ok());
                 if number.is_some_and(|number| number < sequence) {
-                    fs::remove_dir_all(&path)?;
+                    TableDir::remove_checkpoint(&path)?;
                 }
             }
             io::Result::Ok(())

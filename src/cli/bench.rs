@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::documents;
-use super::outputs::check_outputs;
+use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::cluster_stage::ClusterStage;
@@ -64,6 +64,8 @@ pub(super) struct Arguments {
     /// Write the figures as JSON; `-` for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Input files, in any format that `dedup` reads [default: the built-in sample pages]
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -89,7 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
 
     let json = arguments.json.iter().map(|path| ("--json", path.clone()));
-    check_outputs(&json.collect::<Vec<_>>(), &arguments.inputs, &[])?;
+    let parts = Parts::begin_checked(&json.collect::<Vec<_>>(), &arguments.inputs, &[], arguments.overwrite)?;
     let records = if arguments.inputs.is_empty() { sample() } else { read(&arguments.inputs, &config)? };
     let inputs = match &arguments.inputs[..] {
         [] => vec!["the sample pages".to_owned()],
@@ -110,6 +112,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.json {
         documents::write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
     }
+    parts.finish()?;
     if arguments.json.as_deref() != Some(Path::new("-")) {
         documents::print(&report.to_string())?;
     }

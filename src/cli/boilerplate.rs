@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     // For each paragraph, the number of pages that it is on, and its text once it was seen on a second page.
     let mut counts = HashMap::<u64, (u32, Box<str>)>::new();
     let mut pages = 0_u64;
-    let status = given.for_each(|terms| {
+    let (status, parts) = given.for_each(|terms| {
         pages += 1;
         // Normalised text, as the detector sees it.
         let texts = terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]);
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     common.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let mut file = format!("{HEADER}\n# On {pages_min} pages or more of {pages}.\n");
     common.iter().for_each(|(_, text)| file.push_str(&format!("{text}\n")));
-    given.write(&file)?;
+    given.write(parts, &file)?;
     terminal::note(format_args!("{pages} pages, {} common paragraphs", common.len()));
     Ok(status)
 }

@@ -16,6 +16,7 @@ use clap::Args;
 
 use super::documents;
 use super::interrupt::Interrupt;
+use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong};
 use super::tap::{From, from};
 use crate::config::Config;
@@ -57,6 +58,8 @@ pub(super) struct Arguments {
     /// File to write the list to; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
 }
 
 /// Reader that turns messages into normalised paragraphs, with the same configuration as the worker.
@@ -95,6 +98,8 @@ impl Reader {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { site, pages, .. } = arguments;
     let config = settings::kafka_config(arguments.config.as_deref())?;
+    let output = [("--output", arguments.output.clone())];
+    let parts = Parts::begin_checked(&output, &[], &[], arguments.overwrite)?;
     let topic = config.kafka.topics.pages.clone();
     let interrupt = Interrupt::listen()?;
     let mut tail = Tail::begin(&config.kafka, &topic, arguments.from.start())?;
@@ -127,6 +132,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         file.push_str(&format!("# On {shared_by} of {pages}:\n{line}\n"));
     }
     documents::write(&arguments.output, &file)?;
+    parts.finish()?;
     if lines.is_empty() {
         terminal::note(format_args!(
             "no paragraph is on half of these pages; compare two of them with `leitong compare`"

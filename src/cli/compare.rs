@@ -10,7 +10,7 @@ use super::difference::{Difference, cell, clip, wrap};
 use super::documents;
 use super::extract::html_page;
 use super::open;
-use super::outputs::check_outputs;
+use super::parts::{Overwrite, Parts};
 use super::settings::{ComparedDetector, Wrong, wrong};
 use crate::config::Config;
 use crate::console::comparison::{Compared, Comparer, Comparison, Opinion, PairVerdict, Related, Side};
@@ -50,6 +50,8 @@ pub(super) struct Arguments {
     language: Option<Language>,
     #[command(flatten)]
     detector: ComparedDetector,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -71,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let html = arguments.html.iter().map(|path| ("--html", path.clone()));
     let files = [&arguments.a, &arguments.b]
         .map(|name| file_and_id(name).map_or(name.into(), |(file, _)| file.into()));
-    check_outputs(&html.collect::<Vec<_>>(), &files, &[])?;
+    let parts = Parts::begin_checked(&html.collect::<Vec<_>>(), &files, &[], arguments.overwrite)?;
     let [a, b] = &files;
     if a == b && documents::is_read_once(a) {
         return Err(wrong(format_args!(
@@ -86,7 +88,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let sides = [side(&arguments.a)?, side(&arguments.b)?];
     if arguments.open || arguments.html.is_some() {
-        return page(arguments, &comparer.compare(sides));
+        return page(arguments, parts, &comparer.compare(sides));
     }
     let mut out = text(&sides, &comparer);
     if !arguments.detector.is_named() {
@@ -97,12 +99,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Writes the comparison as an HTML page, and opens it in the browser if `--open` was given.
-fn page(arguments: &Arguments, comparison: &Comparison) -> anyhow::Result<ExitCode> {
+fn page(arguments: &Arguments, parts: Parts, comparison: &Comparison) -> anyhow::Result<ExitCode> {
     let language = arguments.language.unwrap_or_else(|| Language::from_environment(&environment()));
     let page = file_of_comparison(comparison, language);
     if let Some(path) = &arguments.html {
         documents::write(path, &page)?;
     }
+    parts.finish()?;
     if arguments.open {
         let path = match &arguments.html {
             Some(path) => path.clone(),

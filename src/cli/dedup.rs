@@ -15,6 +15,7 @@ use super::documents;
 use super::done::Marked;
 use super::kept::{self, refuse_objects};
 use super::outputs::{check_outputs, check_writable};
+use super::parts::{Overwrite, Parts};
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
@@ -29,7 +30,7 @@ use leitong_base::record::{Timestamp, Unreadable};
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::keep::{Checkpoints, Keeping, TableOfRun};
-use leitong_corpora::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines};
+use leitong_corpora::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines, part_of};
 use leitong_corpora::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Skipped,
     Source, WarcBase, is_object,
@@ -52,7 +53,7 @@ Examples:
   leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
   leitong dedup --url-base https:// --keep kept/ mirror/
   leitong dedup --keep kept.warc.gz --revisit --warc-base s3://bucket/crawl index.cdxj.gz
-  zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind == \"UNIQUE\" or .same_url).page_id'")]
+  zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind | endswith(\"_DUPLICATE\") | not).page_id'")]
 pub(super) struct Arguments {
     #[command(flatten)]
     decision: DecisionArguments,
@@ -71,6 +72,8 @@ pub(super) struct Arguments {
     columns: columns::Arguments,
     #[command(flatten)]
     kept: kept::Arguments,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Folder for checkpoints. If the run is killed, the same command resumes it
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
@@ -90,6 +93,14 @@ pub(super) struct Arguments {
     /// and endpoint from AWS_…), and `-` for JSON lines or WARC from standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
+}
+
+impl Arguments {
+    /// Returns the first output that is a file or a folder of files.
+    fn first_output(&self) -> Option<&Path> {
+        let outputs = self.output.iter().chain(&self.dead_letters).map(PathBuf::as_path);
+        outputs.chain(self.kept.outputs()).find(|path| path.is_dir() || part_of(path).is_some())
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -115,22 +126,49 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));
-    let (table_dir, checkpoints) = folders_of(arguments)?;
+    let outputs = outputs(arguments, &below);
+    let mut parts = Parts::new(&outputs, arguments.first_output(), arguments.overwrite);
     let mark = match &arguments.table {
-        Some(_) => Marked::new(&run_id, (&paths, &inputs), &outputs(arguments, &below), prints(arguments))?,
+        Some(_) => Marked::new(&run_id, (&paths, &inputs), &outputs, prints(arguments))?,
         None => None,
     };
-    let checkpoint = checkpoints.as_ref().map(|folder| folder.load(&run_id));
-    if let (Some(mark), Some(dir), Some(path)) = (&mark, &table_dir, &arguments.table)
-        && mark.is_done(dir, path, matches!(checkpoint, Some(Ok(Some(_)))))?
-    {
-        // An earlier process may have been killed before it removed its checkpoint. A checkpoint of another
-        // run is left alone.
-        if let (Some(folder), Some(Ok(_))) = (&checkpoints, &checkpoint) {
-            folder.finish()?;
-        }
-        return Ok(ExitCode::SUCCESS);
+    let listed = parts.listed()?;
+    let completed = match &arguments.table {
+        None => listed.as_ref().filter(|listed| listed.run == run_id.number() && parts.is_whole(listed)),
+        Some(_) => None,
+    };
+    // Only a table can have this run already.
+    if completed.is_none() && arguments.table.as_ref().is_none_or(|table| !table.exists()) {
+        parts.refuse_existing()?;
     }
+    let (table_dir, checkpoints) = folders_of(arguments)?;
+    let checkpoint = checkpoints.as_ref().map(|folder| folder.load(&run_id));
+    // An earlier process may have been killed before it removed its checkpoint. A checkpoint of another run is
+    // left alone.
+    let end_checkpoint = || match (&checkpoints, &checkpoint) {
+        (Some(folder), Some(Ok(_))) => folder.finish(),
+        _ => Ok(()),
+    };
+    if let Some(completed) = completed {
+        parts.complete(completed, end_checkpoint)?;
+        terminal::note("this run was killed after its outputs were written; they are complete now");
+        return Ok(ExitCode::from(completed.status));
+    }
+    if let (Some(mark), Some(dir), Some(path)) = (&mark, &table_dir, &arguments.table) {
+        if let Some((done, number)) = mark.find(dir)? {
+            match listed.filter(|listed| listed.run == number) {
+                Some(listed) => parts.complete(&listed, end_checkpoint)?,
+                None => end_checkpoint()?,
+            }
+            mark.report(&done, path)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        parts.refuse_existing()?;
+        if !matches!(checkpoint, Some(Ok(Some(_)))) {
+            mark.refuse_losses(dir, path)?;
+        }
+    }
+    parts.refuse_existing()?;
     let checkpoint = checkpoint.transpose()?.flatten();
     if let Some(checkpoint) = &checkpoint {
         checkpoint.check_inputs(&paths)?;
@@ -138,10 +176,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let started_at = match (&checkpoint, &table_dir) {
         (Some(checkpoint), _) => checkpoint.started_at,
-        (None, Some(dir)) => dir.start_of_run(run_id.hash()?, Timestamp::now())?,
+        (None, Some(dir)) => dir.start_of_run(run_id.recognisable(), Timestamp::now())?,
         (None, None) => Timestamp::now(),
     };
     let fingerprint_stage = Arc::new(fingerprint_stage.started_at(started_at));
+    parts.set_continued_later(checkpoints.is_some());
+    parts.begin(checkpoint.is_some())?;
     let run = Run {
         started_at,
         arguments,
@@ -155,6 +195,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         table_dir,
         checkpoints,
         mark,
+        parts,
         checkpoint,
         unnameable,
         started,
@@ -191,6 +232,8 @@ struct Run<'a> {
     checkpoints: Option<Arc<CheckpointDir>>,
     /// The mark that the run leaves in the table when it is done.
     mark: Option<Marked>,
+    /// The outputs.
+    parts: Parts,
     checkpoint: Option<Checkpoint>,
     /// Number of objects whose keys cannot be requested.
     unnameable: usize,
@@ -312,30 +355,33 @@ impl Run<'_> {
     /// Saves the table, reports the outcome, and returns the exit status. All documents must have been
     /// written.
     fn finish(
-        &self,
+        mut self,
         clusterer: &Clusterer,
         readings: &[Arc<Reading>],
         (counts, read, skipped): (&Counts, &ReadSoFar, Skipped),
     ) -> anyhow::Result<ExitCode> {
         let earlier = self.earlier_faults();
         let faults = earlier.and(counts);
-        let status =
-            documents::check_records(read, self.checkpoint.is_some()).and_then(|()| self.exit_status(faults));
-        if status.is_ok() {
-            self.save(clusterer, readings, faults)?;
-        } else if let Some(folder) = &self.checkpoints {
+        let status = documents::check_records(read, self.checkpoint.is_some())
+            .and_then(|()| self.exit_status(faults))
+            .map(|status| if self.unnameable > 0 { 3 } else { status });
+        let (started, checkpoints) = (self.started, self.checkpoints.clone());
+        if let Ok(status) = status {
+            self.save(clusterer, readings, faults, status)?;
+        } else {
+            self.parts.set_continued_later(false);
             // The table stays as it was, so pages of a next run with other settings are not compared with
             // those of this run.
-            folder.give_up()?;
+            checkpoints.map_or(Ok(()), |folder| folder.give_up())?;
         }
         let centroids = clusterer.centroid_count();
-        terminal::note_lines(summary(counts, skipped, centroids, self.started.elapsed()));
+        terminal::note_lines(summary(counts, skipped, centroids, started.elapsed()));
         note_earlier(earlier);
-        Ok(if self.unnameable > 0 { status.and(Ok(ExitCode::from(3)))? } else { status? })
+        Ok(ExitCode::from(status?))
     }
 
     /// Returns the exit status, after all outputs are written. An error leaves the table as it was.
-    fn exit_status(&self, faults: Faults) -> anyhow::Result<ExitCode> {
+    fn exit_status(&self, faults: Faults) -> anyhow::Result<u8> {
         let reader = self.fingerprint_stage.reader();
         // An earlier process may have read lines with these fields.
         let is_resumed = self.checkpoint.is_some();
@@ -356,7 +402,7 @@ impl Run<'_> {
         }
         missing.iter().for_each(terminal::note);
         let is_whole = faults.dead_letters == 0 && faults.left_out == 0;
-        Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(3) })
+        Ok(if is_whole { 0 } else { 3 })
     }
 
     /// Returns the reading of each input: what an earlier process has read of it, or what this one will read.
@@ -383,16 +429,33 @@ impl Run<'_> {
         })
     }
 
-    /// Saves the table together with the mark that this run is done, then removes the checkpoint. Outputs
-    /// must be complete.
-    fn save(&self, clusterer: &Clusterer, readings: &[Arc<Reading>], faults: Faults) -> anyhow::Result<()> {
+    /// Saves the table together with the mark that this run is done, gives the outputs their names, and removes the
+    /// checkpoint. Outputs must be complete.
+    fn save(
+        mut self,
+        clusterer: &Clusterer,
+        readings: &[Arc<Reading>],
+        faults: Faults,
+        status: u8,
+    ) -> anyhow::Result<()> {
+        let number = match (&self.table_dir, &self.mark) {
+            (Some(dir), Some(mark)) => mark.leave(dir, readings, faults.dead_letters)?,
+            (Some(_), None) => None,
+            (None, _) => Some(self.run_id.number()),
+        };
+        match number {
+            Some(number) => self.parts.list(number, status)?,
+            // A repetition could not tell that the table has the pages, so the files get their names before.
+            None => self.parts.rename()?,
+        }
         if let Some(dir) = &self.table_dir {
-            if let Some(mark) = &self.mark {
-                mark.leave(dir, readings, faults.dead_letters)?;
-            }
             dir.save(clusterer, &self.table).context("cannot save the table (--table)")?;
         }
-        self.checkpoints.as_ref().map_or(Ok(()), |folder| folder.finish())
+        if number.is_some() {
+            self.parts.rename()?;
+        }
+        self.checkpoints.as_ref().map_or(Ok(()), |folder| folder.finish())?;
+        self.parts.end()
     }
 }
 
@@ -551,7 +614,7 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
     }
     let to_output = arguments.output.iter().chain(&arguments.dead_letters).cloned();
     let files = arguments.kept.files(inputs).into_iter().map(|(_, path)| path);
-    let is_file = |path: PathBuf| path != Path::new("-") && (!path.exists() || path.is_file());
+    let is_file = |path: PathBuf| part_of(&path).is_some();
     if (arguments.output.is_none() && !arguments.kept.copies()) || !to_output.chain(files).all(is_file) {
         return Err(wrong(
             "--checkpoint: every output must be a file that the next run can continue; add --output FILE or --keep FILE",

@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::outputs::{check_outputs, identity_of_input};
+use super::outputs::identity_of_input;
+use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::document;
@@ -17,6 +18,7 @@ use crate::pipeline::page_reader::{NoPage, PageReader};
 use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
+use leitong_corpora::sink::part_of;
 use leitong_corpora::source::{
     Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
 };
@@ -34,6 +36,8 @@ pub(super) struct Counted {
     /// File to write to; `-` for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Input files, in any format that `dedup` reads
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
@@ -112,21 +116,24 @@ pub(super) fn label(record: &Record) -> Option<Label> {
 }
 
 impl Counted {
-    /// Calls `take` with the terms of each page. Returns the exit status.
-    pub(super) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<ExitCode> {
-        check_outputs(&[("--output", self.output.clone())], &self.inputs, &[])?;
+    /// Calls `take` with the terms of each page. Returns the exit status, and the output for [`Self::write`].
+    pub(super) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<(ExitCode, Parts)> {
+        let output = [("--output", self.output.clone())];
+        let parts = Parts::begin_checked(&output, &self.inputs, &[], self.overwrite)?;
         let config = settings::config(self.config.as_deref(), None, None)?;
         let segmenter = settings::segmenter(&config)?;
         let mut terms = Terms::default();
-        for_each(&self.inputs, &config, |_, document, _| {
+        let status = for_each(&self.inputs, &config, |_, document, _| {
             segmenter.segment(&document, &mut terms);
             take(&terms);
-        })
+        })?;
+        Ok((status, parts))
     }
 
     /// Writes the result to the output.
-    pub(super) fn write(&self, contents: &str) -> anyhow::Result<()> {
-        write(&self.output, contents)
+    pub(super) fn write(&self, parts: Parts, contents: &str) -> anyhow::Result<()> {
+        write(&self.output, contents)?;
+        parts.finish()
     }
 }
 
@@ -212,10 +219,12 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
     terminal::Streams::print(text).context("cannot write to standard output")
 }
 
-/// Writes text to a file, or to standard output for `-`.
+/// Writes text to the part of an output, or to standard output for `-`.
 pub(super) fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return print(contents);
     }
-    std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))
+    let part = part_of(path);
+    std::fs::write(part.as_deref().unwrap_or(path), contents)
+        .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,9 +1,8 @@
 //! Recognises a `dedup` run that is already part of its table, so it is not repeated.
 //!
-//! A repeated run would compare each page with itself, and would empty the outputs. So a run that writes
-//! files leaves a mark in its table ([`finished`](leitong_store::snapshot)), in the same step in which its pages
-//! become part of the table. Its outputs are complete and on disk before that. If a process is killed at any
-//! time, the next one finds either no mark and a table without these pages, or the mark and complete outputs.
+//! A repeated run would compare each page with itself, and would keep none of them. So a run that writes files leaves
+//! a mark in its table ([`finished`](leitong_store::snapshot)), in the same step in which its pages become part of the
+//! table. Its outputs are complete before that, and [renamed](super::parts) after it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,29 +12,27 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use super::outputs::resolved;
+use super::settings::wrong;
 use crate::checkpoint::RunId;
 use leitong_base::proto::{FinishedRun, WrittenOutput};
 use leitong_base::record::Timestamp;
 use leitong_base::terminal;
+use leitong_corpora::sink::part_of;
 use leitong_corpora::source::{Input, ReadPart, Reading, is_object};
-use leitong_store::snapshot::{TableDir, Unfinished};
+use leitong_store::snapshot::TableDir;
 
 /// Advice for a user who wants to repeat a finished run.
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";
 
-/// Maximum number of inputs of a run whose contents are listed one by one, and of outputs. The mark of a run with more
-/// inputs contains only one digest of all inputs. The mark of a run with more outputs lists no output.
-const LISTED_MAX: usize = 4096;
-/// Number of bytes of an entry in this list: the size of the input, and a hash of its digest.
+/// Number of bytes of an entry in the list of a run's inputs: the size of the input, and a hash of its digest.
 const ENTRY_BYTES: usize = 16;
 
 /// A run that can be recognised when it is repeated.
 pub(super) struct Marked {
     id: u64,
     inputs: Vec<MarkedInput>,
-    /// Each option that names output files, with its files.
-    outputs: Vec<(&'static str, Vec<PathBuf>)>,
+    /// Each option that names output files, with its files and their parts.
+    outputs: Vec<(&'static str, Vec<(PathBuf, PathBuf)>)>,
     /// The option that writes documents, clusters or a report to standard output or a pipe.
     streamed: Option<&'static str>,
     /// True if verdicts or something else go to standard output or a pipe.
@@ -82,7 +79,7 @@ impl Marked {
         let of_option = |group: &[(&'static str, PathBuf)]| {
             (group[0].0, group.iter().map(|(_, path)| path.clone()).collect::<Vec<_>>())
         };
-        let mut outputs: Vec<_> = outputs.chunk_by(|a, b| a.0 == b.0).map(of_option).collect();
+        let outputs: Vec<_> = outputs.chunk_by(|a, b| a.0 == b.0).map(of_option).collect();
         let names: Vec<_> = outputs
             .iter()
             .map(|(option, paths)| (*option, paths.iter().any(|path| is_stream(path))))
@@ -90,7 +87,10 @@ impl Marked {
         let prints = prints || names.iter().any(|(_, is_stream)| *is_stream);
         let streamed = names.iter().find(|(option, is_stream)| *is_stream && !is_record(option));
         let streamed = streamed.map(|(option, _)| *option);
-        outputs.iter_mut().for_each(|(_, paths)| paths.retain(|path| is_file(path)));
+        let with_parts = |(option, paths): (&'static str, Vec<PathBuf>)| {
+            (option, paths.into_iter().filter_map(|path| Some((path.clone(), part_of(&path)?))).collect())
+        };
+        let outputs = outputs.into_iter().map(with_parts).collect();
         // Paths can be spelled in many ways, so inputs are compared by their contents, and outputs by the files that
         // exist.
         let is_path = |option: &&String| {
@@ -102,62 +102,46 @@ impl Marked {
         Ok(Some(Self { id, inputs, outputs, streamed, prints }))
     }
 
-    /// Returns true, and reports it, if the table in `dir` has this run already and its outputs are as it left them.
-    /// `goes_on` is true if the run has a checkpoint. The contents of the outputs are then its own.
+    /// Returns the run in the table in `dir` that is this one, and its number, if there is one.
     ///
     /// # Errors
-    /// The table has this run, but its outputs have changed. Or the table has another run of the same inputs, and
-    /// outputs would be emptied. Or documents of an earlier run would be overwritten. Or a file cannot be read.
-    pub(super) fn is_done(&self, dir: &TableDir, table: &Path, goes_on: bool) -> anyhow::Result<bool> {
+    /// A file cannot be read.
+    pub(super) fn find(&self, dir: &TableDir) -> anyhow::Result<Option<(FinishedRun, u64)>> {
         let runs = dir.finished_runs()?;
-        if !goes_on && let Some(run) = self.grown_since(&runs)? {
+        let is_like = |run: &FinishedRun| run.id == self.id && self.may_share_inputs(run);
+        let mut like = runs.into_iter().rev().filter(is_like).peekable();
+        if like.peek().is_none() {
+            return Ok(None);
+        }
+        let contents = self.contents(digest_of)?;
+        let this = like.find(|run| run.inputs == contents.digest[..]);
+        Ok(this.map(|run| (run, self.number(&contents))))
+    }
+
+    /// Returns the number of this run, over inputs with these contents.
+    fn number(&self, contents: &Contents) -> u64 {
+        xxh3_64(&[&self.id.to_le_bytes()[..], &contents.digest].concat())
+    }
+
+    /// Returns an error if this run would lose documents, because the table in `dir` has pages of these inputs: with
+    /// `--overwrite` from a file, or from standard output or a pipe.
+    ///
+    /// # Errors
+    /// Also if a file cannot be read.
+    pub(super) fn refuse_losses(&self, dir: &TableDir, table: &Path) -> anyhow::Result<()> {
+        let runs = dir.finished_runs()?;
+        if let Some(run) = self.grown_since(&runs)? {
             self.refuse_emptying(run, Relation::AroundIt, table)?;
         }
         let related: Vec<&FinishedRun> = runs.iter().filter(|run| self.may_share_inputs(run)).collect();
-        if !related.is_empty() {
-            let contents = self.contents(digest_of)?;
-            let is_this = |run: &&&FinishedRun| run.id == self.id && run.inputs == contents.digest[..];
-            if let Some(run) = related.iter().rev().find(is_this) {
-                self.check_outputs(run, table)?;
-                return Ok(true);
-            }
-            let related = related.iter().rev().find_map(|run| Some((run, contents.relation_to(run)?)));
-            if let (Some((run, relation)), false) = (related, goes_on) {
-                self.refuse_emptying(run, relation, table)?;
-            }
+        if related.is_empty() {
+            return Ok(());
         }
-        if !goes_on {
-            self.refuse_replacing(&runs, table)?;
+        let contents = self.contents(digest_of)?;
+        match related.iter().rev().find_map(|run| Some((run, contents.relation_to(run)?))) {
+            Some((run, relation)) => self.refuse_emptying(run, relation, table),
+            None => Ok(()),
         }
-        Ok(false)
-    }
-
-    /// Returns an error if this run would overwrite documents that one of `runs` has written: the table knows their
-    /// texts, so they would be in no output. Other outputs of those runs, such as verdicts, are only reported.
-    fn refuse_replacing(&self, runs: &[FinishedRun], table: &Path) -> anyhow::Result<()> {
-        let written_by = |path: &Path| {
-            let id = written_id(path)?;
-            runs.iter().rev().find(|run| run.written_files.as_chunks().0.contains(&id))
-        };
-        let files = self.outputs.iter().flat_map(|(option, paths)| std::iter::repeat(*option).zip(paths));
-        let found =
-            files.filter_map(|(option, path)| Some((option, path.display(), ended_at(written_by(path)?))));
-        let found: Vec<_> = found.collect();
-        if let Some((option, path, when)) = found.iter().find(|found| is_at_risk(found.0, Relation::AroundIt))
-        {
-            bail!(
-                "{option} {path}: has the documents of the run that ended{when}, and is not overwritten: the table {} has \
-                 their texts, so no run would write these documents again. Nothing was changed; move or remove \
-                 the file, or name another one",
-                table.display()
-            );
-        }
-        for (option, path, when) in found {
-            terminal::note(format_args!(
-                "{option} {path}: replaces what the run that ended{when} has written"
-            ));
-        }
-        Ok(())
     }
 
     /// Returns the last run of the same command that read the beginning of one of this run's inputs: lines were
@@ -188,7 +172,8 @@ impl Marked {
     fn overwritten(&self, relation: Relation) -> Option<String> {
         self.outputs.iter().filter(|(option, _)| is_at_risk(option, relation)).find_map(|(option, paths)| {
             let has_contents = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
-            Some(format!("{option} {}: would be overwritten", paths.iter().find(has_contents)?.display()))
+            let path = paths.iter().map(|(path, _)| path).find(has_contents)?;
+            Some(format!("{option} {}: would be overwritten", path.display()))
         })
     }
 
@@ -199,32 +184,34 @@ impl Marked {
             listed.iter().filter_map(|entry| entry.first_chunk().copied()).collect();
         let ours = self.inputs.iter().map(|input| input.bytes.to_le_bytes());
         let ours: BTreeSet<[u8; 8]> = ours.filter(|bytes| *bytes != [0; 8]).collect();
-        match sizes.is_empty() || ours.is_empty() {
-            true => run.id == self.id,
-            false => sizes.is_subset(&ours) || ours.is_subset(&sizes),
-        }
+        // Empty inputs are not listed. Earlier versions did not list more than 4,096 inputs.
+        let may_be_unlisted = sizes.is_empty() && (run.id == self.id || self.inputs.len() > 4096);
+        may_be_unlisted || ours.is_empty() || sizes.is_subset(&ours) || ours.is_subset(&sizes)
     }
 
     /// Reports that the run is done.
     ///
     /// # Errors
     /// An output is not as `run` left it, or standard output would have to be written again.
-    fn check_outputs(&self, run: &FinishedRun, table: &Path) -> anyhow::Result<()> {
+    pub(super) fn report(&self, run: &FinishedRun, table: &Path) -> anyhow::Result<()> {
         let when = ended_at(run);
         let done = format!("this run ended{when}, and its pages are in the table {}", table.display());
         if self.prints {
             bail!("already done: {done}; its standard output cannot be written again: {REMEDY}");
         }
         for ((option, paths), then) in self.outputs.iter().zip(&run.outputs) {
-            let now = written(paths);
+            let now = written(paths.iter().map(|(path, _)| path));
             if now != *then {
-                let path = paths.first().map(|path| format!(" {}", path.display())).unwrap_or_default();
-                bail!(
-                    "already done: {done}, but {option}{path} is not what that run wrote: it has {}, and that run wrote {}. If that \
-                     run wrote to another file, name that one; if the file was changed, restore it from a copy; or, {REMEDY}",
+                let path = paths.first().map(|(path, _)| format!(" {}", path.display())).unwrap_or_default();
+                let problem = format!(
+                    "already done: {done}, but {option}{path} is not what that run wrote: it has {}, and that run wrote \
+                     {}. If that run wrote to another file, name that one; if the file was changed, restore it from a \
+                     copy; or, {REMEDY}",
                     describe(now),
                     describe(*then)
                 );
+                // Somebody else's file is refused as in every other run.
+                return Err(if now.files > 0 { wrong(problem) } else { anyhow::Error::msg(problem) });
             }
         }
         let letters = match run.dead_letters {
@@ -262,29 +249,21 @@ impl Marked {
         }
     }
 
-    /// Leaves the mark, which becomes part of the table in `dir` when that is saved. All outputs are complete, and
-    /// are brought to disk here. A run without an output of its own leaves no mark.
+    /// Leaves the mark, which becomes part of the table in `dir` when that is saved. All outputs are complete. Returns
+    /// the number of the run, or `None` for a run without an output of its own, which leaves no mark.
     ///
     /// # Errors
-    /// Fails if an output cannot be flushed to disk, or an input cannot be read.
+    /// Fails if an input cannot be read.
     pub(super) fn leave(
         &self,
         dir: &TableDir,
         readings: &[std::sync::Arc<Reading>],
         dead_letters: u64,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Option<u64>> {
         let counts_as_output =
-            |(option, paths): &(&str, Vec<PathBuf>)| *option != "--dead-letters" && !paths.is_empty();
+            |(option, paths): &(&str, Vec<_>)| *option != "--dead-letters" && !paths.is_empty();
         if self.streamed.is_none() && !self.outputs.iter().any(counts_as_output) {
-            return Ok(());
-        }
-        let mut folders = BTreeSet::new();
-        for path in self.outputs.iter().flat_map(|(_, paths)| paths).filter(|path| path.is_file()) {
-            let on_disk = File::open(path).and_then(|file| file.sync_all());
-            on_disk.with_context(|| format!("cannot write {}", path.display()))?;
-            if folders.insert(path.parent()) {
-                Unfinished::sync_parent(path).with_context(|| format!("cannot write {}", path.display()))?;
-            }
+            return Ok(None);
         }
         let mut readings = readings.iter();
         let contents = self.contents(|path| {
@@ -295,26 +274,22 @@ impl Marked {
                 _ => digest_of(path),
             }
         })?;
-        let listed =
-            if self.inputs.len() > LISTED_MAX { Vec::new() } else { contents.entries.into_iter().collect() };
+        let number = self.number(&contents);
+        let listed: Vec<_> = contents.entries.into_iter().collect();
         dir.add_finished_run(FinishedRun {
             id: self.id,
             inputs: contents.digest.to_vec().into(),
             finished_at_ms: Timestamp::now().as_ms(),
             dead_letters,
-            outputs: self.outputs.iter().map(|(_, paths)| written(paths)).collect(),
+            // Files get their names after the table was saved.
+            outputs: self
+                .outputs
+                .iter()
+                .map(|(_, paths)| written(paths.iter().map(|(_, part)| part)))
+                .collect(),
             input_contents: listed.concat().into(),
-            written_files: self.written_files().concat().into(),
         });
-        Ok(())
-    }
-
-    /// Returns a hash of the path and size of each output that is not empty; none if there are more than
-    /// [`LISTED_MAX`].
-    fn written_files(&self) -> Vec<[u8; 8]> {
-        let files = self.outputs.iter().flat_map(|(_, paths)| paths);
-        let ids: Vec<_> = files.filter_map(|path| written_id(path)).collect();
-        if ids.len() > LISTED_MAX { Vec::new() } else { ids }
+        Ok(Some(number))
     }
 
     /// Returns the contents of all inputs, by their versions, or by the digest and size that `digest` returns
@@ -399,14 +374,9 @@ fn is_record(option: &str) -> bool {
     matches!(option, "--output" | "--dead-letters")
 }
 
-/// Returns true if `path` is a regular file, or will be one.
-fn is_file(path: &Path) -> bool {
-    path != Path::new("-") && (!path.exists() || path.is_file())
-}
-
 /// Returns true for standard output and pipes, whose contents cannot be seen later.
 fn is_stream(path: &Path) -> bool {
-    !is_file(path) && !path.canonicalize().is_ok_and(|path| path == Path::new("/dev/null"))
+    part_of(path).is_none() && !path.canonicalize().is_ok_and(|path| path == Path::new("/dev/null"))
 }
 
 fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {
@@ -418,16 +388,9 @@ fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {
     Ok((digest, Some(bytes)))
 }
 
-/// Returns a hash of the path and size of a file that is not empty.
-fn written_id(path: &Path) -> Option<[u8; 8]> {
-    let bytes = fs::metadata(path).ok().filter(|file| file.is_file() && file.len() > 0)?.len();
-    let name = resolved(path);
-    Some(xxh3_64(&[name.as_os_str().as_encoded_bytes(), &bytes.to_le_bytes()].concat()).to_le_bytes())
-}
-
 /// Counts the files that exist, and their bytes.
-fn written(paths: &[PathBuf]) -> WrittenOutput {
-    let files = paths.iter().filter_map(|path| fs::metadata(path).ok()).filter(fs::Metadata::is_file);
+fn written<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> WrittenOutput {
+    let files = paths.filter_map(|path| fs::metadata(path).ok()).filter(fs::Metadata::is_file);
     files.fold(WrittenOutput::default(), |WrittenOutput { files, bytes }, file| WrittenOutput {
         files: files + 1,
         bytes: bytes + file.len(),

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::documents;
-use super::outputs::check_outputs;
+use super::parts::{Overwrite, Parts};
 use super::score::{self, VerdictFile};
 use super::settings::{self, Wrong, wrong};
 use crate::config::detectors::{self, DETECTORS};
@@ -58,6 +58,8 @@ pub(super) struct Arguments {
     /// own list, which would make the test circular
     #[arg(long, value_name = "FILE")]
     synonyms: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -83,10 +85,11 @@ impl Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     settings::checked_threads(arguments.threads)?;
-    check_outputs(&arguments.outputs(), &arguments.files_to_read(), &[])?;
+    let outputs = arguments.outputs();
+    let parts = Parts::begin_checked(&outputs, &arguments.files_to_read(), &[], arguments.overwrite)?;
     if !arguments.verdicts.is_empty() {
         let outputs = (arguments.json.as_deref(), arguments.markdown.as_deref());
-        return score::run(&arguments.verdicts, &arguments.inputs, outputs, arguments.seed);
+        return score::run(&arguments.verdicts, &arguments.inputs, outputs, parts, arguments.seed);
     }
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let evaluated = evaluated(arguments, &config)?;
@@ -116,8 +119,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     ];
     for (path, contents) in files {
         let Some(path) = path else { continue };
-        std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))?;
+        documents::write(path, &contents)?;
     }
+    parts.finish()?;
     documents::print(&tables)?;
     Ok(status)
 }

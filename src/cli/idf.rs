@@ -36,9 +36,9 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Action::Build { pages, pages_min, terms_max } = &arguments.action;
     let mut builder = IdfBuilder::new((*terms_max).max(1_000));
-    let status = pages.for_each(|terms| builder.add(terms))?;
+    let (status, parts) = pages.for_each(|terms| builder.add(terms))?;
     let file = builder.file(*pages_min);
-    pages.write(&file)?;
+    pages.write(parts, &file)?;
     terminal::note(format_args!("{} pages, {} terms", builder.documents(), file.lines().count() - 2));
     Ok(status)
 }

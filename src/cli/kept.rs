@@ -146,6 +146,11 @@ impl Arguments {
         ]
     }
 
+    /// Returns the files and folders that are written.
+    pub(super) fn outputs(&self) -> impl Iterator<Item = &Path> {
+        self.paths().into_iter().filter_map(|(_, path)| path.as_deref())
+    }
+
     /// Returns the files that are written for inputs with these `names`, each with its option.
     pub(super) fn files(&self, names: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
         let folders = [("--keep", &self.keep), ("--drop", &self.drop)];

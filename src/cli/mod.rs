@@ -26,6 +26,7 @@ mod kept;
 mod logging;
 mod open;
 mod outputs;
+mod parts;
 mod passages;
 mod perturb;
 mod preset;

@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::settings::wrong;
-
-/// Maximum number of symbolic links that are followed for one name. It is the limit of the operating system.
-const LINKS_MAX: usize = 40;
+use leitong_corpora::sink::{part_of, resolved};
 
 /// Endings of names that promise compression. They may have capitals.
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
@@ -83,9 +81,8 @@ pub(super) fn check_writable(outputs: &[(&str, PathBuf)]) -> anyhow::Result<()> 
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Folders for documents are created.
         let may_be_created = ["--keep", "--drop"].contains(option) && !folder.exists();
-        let tried = match fs::metadata(path) {
-            Ok(file) if file.is_file() => File::options().append(true).open(path).map(drop),
-            Err(_) if !may_be_created => tempfile::tempfile_in(folder).map(drop),
+        let tried = match part_of(path) {
+            Some(_) if !may_be_created => tempfile::tempfile_in(folder).map(drop),
             _ => Ok(()),
         };
         tried.with_context(|| format!("{option}: cannot write {}", path.display()))?;
@@ -180,23 +177,4 @@ fn files_in(folder: &Path) -> HashSet<Identity> {
         .filter(Metadata::is_file)
         .map(|file| identity_of(&file))
         .collect()
-}
-
-/// Returns the absolute path without links, also for a file that does not exist yet.
-pub(super) fn resolved(path: &Path) -> PathBuf {
-    let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // A link to a file that does not exist is created through the link.
-    for _ in 0..LINKS_MAX {
-        let (false, Ok(target)) = (path.exists(), fs::read_link(&path)) else { break };
-        path = path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target));
-    }
-    if let Ok(whole) = path.canonicalize() {
-        return whole;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(folder), Some(name)) => resolved(folder).join(name),
-        // `..` in a folder that does not exist.
-        (Some(folder), None) => resolved(folder).parent().map_or_else(|| path.clone(), Path::to_owned),
-        _ => path,
-    }
 }

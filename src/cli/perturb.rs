@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 
-use super::outputs::check_outputs;
+use super::parts::{Overwrite, Parts};
 use super::settings::{self, wrong};
 use super::{documents, eval};
 use leitong_lab::perturb::{Condition, copies};
@@ -35,6 +35,8 @@ pub(super) struct Arguments {
     /// File to write to; `-` for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Input files, in any format that `dedup` reads. If the pages have labels, only the first page of each
     /// cluster is copied
     #[arg(value_name = "INPUT", required = true)]
@@ -51,11 +53,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         None => String::new(),
     };
-    check_outputs(&[("--output", arguments.output.clone())], &arguments.inputs, &[])?;
+    let output = [("--output", arguments.output.clone())];
+    let parts = Parts::begin_checked(&output, &arguments.inputs, &[], arguments.overwrite)?;
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let (pages, status) = eval::pages(&arguments.inputs, &config)?;
     let out = copies(&pages, &arguments.change, &synonyms, arguments.texts, arguments.seed)
         .map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
     documents::write(&arguments.output, &out)?;
+    parts.finish()?;
     Ok(status)
 }

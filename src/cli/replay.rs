@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use clap::Args;
 
-use super::outputs::check_outputs;
+use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong, wrong};
 use crate::config::{Config, KafkaConfig};
 use crate::kafka::topics::Topics;
@@ -37,6 +37,8 @@ pub(super) struct Arguments {
     /// File for the dead letters, one JSON object per line [default: messages on standard error]
     #[arg(long, value_name = "FILE")]
     dead_letters: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Stop before this offset of the log
     #[arg(long, value_name = "OFFSET")]
     until: Option<u64>,
@@ -64,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
     let folders: Vec<&Path> =
         arguments.table.iter().chain(&arguments.save_table).map(PathBuf::as_path).collect();
-    check_outputs(&outputs.collect::<Vec<_>>(), &[], &folders)?;
+    let parts = Parts::begin_checked(&outputs.collect::<Vec<_>>(), &[], &folders, arguments.overwrite)?;
     // Without a folder, all centroids are in memory; verdicts are the same.
     config.table.on_disk &= blocks_in.is_some();
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
@@ -94,6 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     for partition in partitions {
         run.replay(partition, &mut sink)?;
     }
+    parts.finish()?;
     Ok(if counts.dead_letters() > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 

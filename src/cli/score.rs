@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::documents::{self, UnreadRecords};
+use super::parts::Parts;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::page_reader::PageReader;
@@ -59,6 +60,7 @@ pub(super) fn run(
     files: &[VerdictFile],
     inputs: &[PathBuf],
     (json, markdown): (Option<&Path>, Option<&Path>),
+    parts: Parts,
     seed: u64,
 ) -> anyhow::Result<ExitCode> {
     let config = settings::config(None, None, None)?;
@@ -78,6 +80,7 @@ pub(super) fn run(
     if let Some(path) = markdown {
         documents::write(path, &table)?;
     }
+    parts.finish()?;
     documents::print(&table)?;
     Ok(status)
 }

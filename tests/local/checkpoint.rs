@@ -546,7 +546,7 @@ fn a_checkpoint_of_another_run_is_refused() {
         std::fs::remove_dir_all(&first.folder).expect("removed");
     };
 
-    let verdicts = std::fs::read(first.folder.join("verdicts.jsonl")).expect("verdicts");
+    let verdicts = std::fs::read(first.folder.join("verdicts.jsonl.part")).expect("verdicts");
     let other = Run::new(folder.path(), "run", &["--prefer", "newest"], &inputs);
     let mut child = other.start();
     let told = stderr(&mut child);
@@ -561,7 +561,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     assert!(told.contains("whose input 1 was") && told.contains("a.jsonl"), "{told}");
     child.wait().expect("it ends");
     assert_eq!(
-        std::fs::read(first.folder.join("verdicts.jsonl")).expect("verdicts"),
+        std::fs::read(first.folder.join("verdicts.jsonl.part")).expect("verdicts"),
         verdicts,
         "nothing is cut"
     );

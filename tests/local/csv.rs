@@ -77,13 +77,14 @@ fn csv_gives_the_verdicts_and_rows_of_json_lines() {
             } else {
                 let kept = folder.path().join("kept.jsonl");
                 let json = folder.path().join("a.jsonl");
-                assert_eq!(dedup_files(&["--prefer", prefer, "--keep", name(&kept)], &[&json]).status, 0);
+                let options = ["--prefer", prefer, "--overwrite", "--keep", name(&kept)];
+                assert_eq!(dedup_files(&options, &[&json]).status, 0);
                 let kept = std::fs::read_to_string(kept).expect("lines");
                 documents.iter().map(|document| kept.contains(&format!("{document}\n"))).collect()
             };
             let keep = folder.path().join(format!("keep-{file}"));
             let drop = folder.path().join(if delimiter == ',' { "drop.csv" } else { "drop.tsv" });
-            let options = ["--prefer", prefer, "--keep", name(&keep), "--drop", name(&drop)];
+            let options = ["--prefer", prefer, "--overwrite", "--keep", name(&keep), "--drop", name(&drop)];
             let run = dedup_files(&options, &[&input]);
             assert_eq!(run.status, 0, "{}", run.stderr);
             let mut kept = Vec::new();
@@ -142,7 +143,7 @@ fn errors_in_a_table_name_file_and_line() {
     ] {
         let input = write(folder.path(), "b.csv", contents);
         let keep = folder.path().join("keep.csv");
-        let run = dedup_files(&[options, &["--keep", name(&keep)]].concat(), &[&input]);
+        let run = dedup_files(&[options, &["--overwrite", "--keep", name(&keep)]].concat(), &[&input]);
         assert_eq!(run.status, 3, "{}", run.stderr);
         assert!(run.stderr.contains(&format!("b.csv: line 1: {told}")), "{}", run.stderr);
     }

@@ -53,6 +53,7 @@ fn eval_writes_tables_json_and_a_page_without_network() {
     let arguments = |json: &Path| {
         vec![
             "eval".to_owned(),
+            "--overwrite".into(),
             "--texts".into(),
             "8".into(),
             "--pairs".into(),

@@ -109,8 +109,8 @@ fn documents_are_kept_or_dropped_unchanged() {
     for input in &inputs {
         for (keep, drop) in [("keep.jsonl", "drop.jsonl.gz"), ("keep.jsonl.zst", "drop.jsonl")] {
             let (keep, drop) = (folder.path().join(keep), folder.path().join(drop));
-            let options =
-                ["--keep", keep.to_str().expect("a name"), "--drop", drop.to_str().expect("a name")];
+            let [keep_name, drop_name] = [&keep, &drop].map(|path| path.to_str().expect("a name"));
+            let options = ["--overwrite", "--keep", keep_name, "--drop", drop_name];
             let run = dedup_files(&options, &[input]);
             assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}: {}", input.display(), run.stderr);
             let (mut kept, mut dropped) = (lines(&keep).into_iter(), lines(&drop).into_iter());
@@ -151,8 +151,14 @@ fn every_preference_agrees_with_a_naive_reading() {
             if one_per_host && prefer.starts_with("highest") {
                 continue; // as lowest
             }
-            let mut options =
-                vec!["--prefer", prefer, "--keep", keep.to_str().expect("a name"), "--annotate"];
+            let mut options = vec![
+                "--prefer",
+                prefer,
+                "--keep",
+                keep.to_str().expect("a name"),
+                "--annotate",
+                "--overwrite",
+            ];
             options.extend(["--clusters", clusters.to_str().expect("a name")]);
             options.extend(one_per_host.then_some("--one-per-host"));
             let run = dedup_files(&options, &inputs);
@@ -239,7 +245,8 @@ fn the_report_agrees_with_the_verdicts() {
 
     assert_eq!(dedup_files(&["--report", &html, "--keep", &keep], &[&input]).status, 0);
     assert_eq!(
-        dedup_files(&["--report", &text, "--keep", &keep, "--prefer", "longest"], &[&input]).status,
+        dedup_files(&["--report", &text, "--keep", &keep, "--overwrite", "--prefer", "longest"], &[&input])
+            .status,
         0
     );
     let [html, text] = [html, text].map(|path| std::fs::read_to_string(path).expect("a report"));
@@ -276,7 +283,8 @@ fn warc_records_stay_whole_with_one_per_member() {
     ];
     let (keep, drop) = (folder.path().join("keep.warc.gz"), folder.path().join("drop.warc"));
     for input in &inputs {
-        let options = ["--keep", keep.to_str().expect("a name"), "--drop", drop.to_str().expect("a name")];
+        let [keep_name, drop_name] = [&keep, &drop].map(|path| path.to_str().expect("a name"));
+        let options = ["--overwrite", "--keep", keep_name, "--drop", drop_name];
         let run = dedup_files(&options, &[input]);
         assert_eq!(run.status, 0, "{}", run.stderr);
         let expected: Vec<&[u8]> = records
@@ -436,7 +444,8 @@ fn newest_and_one_per_are_refused_if_no_document_has_the_value() {
     pages[0]["fetched_at"] = json!("2026-11-21T08:00:00Z");
     pages[0]["source"] = json!("a");
     let input = write(folder.path(), "pages.jsonl", file_of(&pages));
-    let run = dedup_files(&["--prefer", "newest", "--one-per", "/source", "--keep", keep_name], &[&input]);
+    let options = ["--prefer", "newest", "--one-per", "/source", "--overwrite", "--keep", keep_name];
+    let run = dedup_files(&options, &[&input]);
     let lacking = count - 1;
     assert!(run.status == 0, "{}", run.stderr);
     for value in ["time of fetch (fetched_at)", "value of /source"] {
@@ -528,7 +537,9 @@ fn kept_pages_of_a_mirror_keep_their_places() {
     let name = |path: &str| at(path).to_str().expect("UTF-8").to_owned();
     let (kept, gone, verdicts) = (name("kept/"), name("gone/"), name("verdicts.jsonl"));
     let options = ["--url-base", "https://", "--keep", &kept, "--drop", &gone, "--output", &verdicts];
-    let run_it = dedup_files(&options, &[&at("mirror")]);
+    let refused = dedup_files(&options, &[&at("mirror")]);
+    assert!(refused.status == 2 && !at("verdicts.jsonl").exists(), "{}", refused.stderr);
+    let run_it = dedup_files(&[&options[..], &["--overwrite"]].concat(), &[&at("mirror")]);
     assert_eq!(run_it.status, 0, "{}", run_it.stderr);
     assert!(run_it.stderr.contains("2 files in folders are skipped, since they are not HTML pages"));
 
@@ -702,7 +713,11 @@ fn folders_with_other_files_are_refused_for_tables_and_checkpoints() {
     std::os::unix::fs::symlink(&of_user, folder.path().join("link")).expect("a link");
     std::os::unix::fs::symlink("nowhere", folder.path().join("dangling")).expect("a link");
     let verdicts = folder.path().join("verdicts");
-    for option in ["--table", "--checkpoint"] {
+    for (option, lock) in
+        [("--table", "precious"), ("--checkpoint", "precious"), ("--table", ""), ("--checkpoint", "")]
+    {
+        // Other programs lock with empty files, too.
+        write(&of_user, "lock", lock);
         for (name, why) in [
             ("of-user", "contains"),
             ("link", "contains"),
@@ -720,18 +735,24 @@ fn folders_with_other_files_are_refused_for_tables_and_checkpoints() {
                 run.stderr
             );
             for file in files {
-                assert_eq!(
-                    std::fs::read_to_string(of_user.join(file)).expect("a file"),
-                    "precious",
-                    "{file}"
-                );
+                let expected = if file == "lock" { lock } else { "precious" };
+                let found = std::fs::read_to_string(of_user.join(file)).expect("a file");
+                assert_eq!(found, expected, "{file}");
             }
         }
         // A new file system, or a folder that Git keeps.
         let new = folder.path().join(option);
         std::fs::create_dir_all(new.join("lost+found")).expect("a folder");
         write(&new, ".gitkeep", "");
-        let run = dedup_files(&[option, common::name(&new), "--output", common::name(&verdicts)], &[&pages]);
+        let options = [option, common::name(&new), "--overwrite", "--output", common::name(&verdicts)];
+        let run = dedup_files(&options, &[&pages]);
         assert_eq!(run.status, 0, "{}", run.stderr);
     }
+    // After a run, its folder of checkpoints is as good as any other: files that a user puts there are not removed.
+    let used = folder.path().join("--checkpoint");
+    write(&used, "texts", "precious");
+    let options = ["--checkpoint", common::name(&used), "--overwrite", "--output", common::name(&verdicts)];
+    let run = dedup_files(&options, &[&pages]);
+    assert!(run.status == 2 && run.stderr.contains("contains"), "{}", run.stderr);
+    assert_eq!(std::fs::read_to_string(used.join("texts")).expect("a file"), "precious");
 }

@@ -30,6 +30,7 @@ mod hostile_api;
 mod hostile_pages;
 mod input_kinds;
 mod keep;
+mod kills;
 mod messages;
 mod odd_inputs;
 mod on_disk;

@@ -126,10 +126,10 @@ fn commands_that_measure_pages_name_the_records_that_they_cannot_read() {
     let few = ["--texts", "2", "--pairs", "5", "--detector", "simhash"];
     for command in [
         [&["eval"], &few[..]].concat(),
-        vec!["idf", "build", "--output", name(&out)],
+        vec!["idf", "build", "--overwrite", "--output", name(&out)],
         vec!["extract", "--jsonl"],
-        vec!["boilerplate", "build", "--output", name(&out)],
-        vec!["perturb", "--change", "rewritten=0.1", "--output", name(&out)],
+        vec!["boilerplate", "build", "--overwrite", "--output", name(&out)],
+        vec!["perturb", "--change", "rewritten=0.1", "--overwrite", "--output", name(&out)],
     ] {
         for (file, cause) in [(&cut, "TRUNCATED_INPUT"), (&broken, "BROKEN_JSON")] {
             let run = common::run(command.iter().copied().chain([name(file)]));
@@ -197,7 +197,7 @@ fn rows_with_carriage_returns_are_judged_and_copied_alike() {
     let kept = folder.path().join("kept.csv");
     for (text, is_kept) in [(format!("url,text\n{feeds}"), true), (format!("url,text\r{returns}"), false)] {
         let table = write(folder.path(), "a.csv", &text);
-        let run = dedup_files(&["--keep", name(&kept), "--output", "/dev/null"], &[&table]);
+        let run = dedup_files(&["--overwrite", "--keep", name(&kept), "--output", "/dev/null"], &[&table]);
         assert_eq!(run.status, 0, "{}", run.stderr);
         let end = if is_kept { '\n' } else { '\r' };
         let expected: Vec<&str> = text.split_terminator(end).take(4).collect();
@@ -294,14 +294,14 @@ fn outputs_with_unsuitable_names_are_left_untouched() {
     let former = write(folder.path(), "k.jsonl", "former\n");
     let fresh = path("fresh.jsonl");
     let run = dedup_files(
-        &["--prefer", "highest:/nope", "--keep", name(&former), "--drop", name(&fresh)],
+        &["--prefer", "highest:/nope", "--overwrite", "--keep", name(&former), "--drop", name(&fresh)],
         &[&input],
     );
     assert!(run.status != 0 && run.stderr.contains("has a number at /nope"), "{}", run.stderr);
     assert_eq!(std::fs::read_to_string(&former).expect("a file"), "former\n");
     assert!(!fresh.exists(), "nothing was written");
-    let run =
-        dedup_files(&["--prefer", "longest", "--keep", name(&former), "--drop", name(&fresh)], &[&input]);
+    let options = ["--prefer", "longest", "--overwrite", "--keep", name(&former), "--drop", name(&fresh)];
+    let run = dedup_files(&options, &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(std::fs::read(&former).expect("kept"), std::fs::read(&input).expect("a file"));
     assert_eq!(std::fs::read_to_string(&fresh).expect("dropped"), "");
@@ -362,8 +362,8 @@ fn a_bad_line_of_an_index_costs_only_itself() {
             false => index.clone(),
         };
         let kept = folder.path().join("kept.warc.gz");
-        let run =
-            dedup_files(&["--warc-base", name(&base), "--keep", name(&kept), "--output", "-"], &[&index]);
+        let options = ["--warc-base", name(&base), "--overwrite", "--keep", name(&kept), "--output", "-"];
+        let run = dedup_files(&options, &[&index]);
         assert_eq!((run.status, outcomes(&run)), (3, vec!["UNIQUE".to_owned()]), "{}", run.stderr);
         for number in 1..=wrong.len() {
             assert!(run.stderr.contains(&format!("record {number}: ")), "{number}: {}", run.stderr);
@@ -589,7 +589,7 @@ fn damage_costs_only_its_gzip_member() {
             let file = write(folder.path(), name_of_file, members.concat());
             let kept = folder.path().join("kept").join(name_of_file);
             std::fs::create_dir_all(folder.path().join("kept")).expect("a folder");
-            let run = dedup_files(&["--output", "-", "--keep", name(&kept)], &[&file]);
+            let run = dedup_files(&["--output", "-", "--overwrite", "--keep", name(&kept)], &[&file]);
             assert_eq!((run.status, outcomes(&run)), (3, vec!["UNIQUE".to_owned(); 4]), "{}", run.stderr);
             assert!(run.stderr.contains("the compressed input is damaged"), "{}", run.stderr);
             let mut text = Vec::new();
@@ -650,7 +650,7 @@ fn documents_in_no_output_change_the_status() {
     let options = ["--config", name(&config), "--output", "/dev/null"];
     assert_eq!(dedup_files(&options, &[&input]).status, 0, "each has a verdict");
     for prefer in ["first", "longest"] {
-        let options = [&options[..], &["--prefer", prefer, "--keep", name(&kept)]].concat();
+        let options = [&options[..], &["--prefer", prefer, "--overwrite", "--keep", name(&kept)]].concat();
         let run = dedup_files(&options, &[&input]);
         assert_eq!(run.status, 3, "{}", run.stderr);
         assert!(run.stderr.contains("1 documents are longer than page.line_bytes_max"), "{}", run.stderr);

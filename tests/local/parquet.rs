@@ -79,7 +79,7 @@ fn parquet_gives_the_verdicts_and_rows_of_json_lines() {
         assert_eq!(verdicts[17]["source"], json!({ "input": name(&input), "record": 18 }));
 
         let (keep, drop) = (file("keep.parquet"), file("drop.parquet"));
-        let run = dedup_files(&["--keep", name(&keep), "--drop", name(&drop)], &[&input]);
+        let run = dedup_files(&["--overwrite", "--keep", name(&keep), "--drop", name(&drop)], &[&input]);
         assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}", run.stderr);
         let stays = |verdict: &Value| verdict["kind"] == "UNIQUE" || verdict["kind"] == "UNDECIDABLE";
         let (stay, go): (Vec<usize>, Vec<usize>) = (0..300).partition(|number| stays(&expected[*number]));
@@ -140,6 +140,7 @@ fn all_policies_keep_the_same_rows_as_with_json_lines() {
             let options = |keep: usize| {
                 [
                     &["--prefer", prefer, "--keep", name(&outputs[keep]), "--drop", name(&outputs[keep + 1])],
+                    &["--overwrite"],
                     extra,
                 ]
                 .concat()
@@ -399,7 +400,7 @@ fn a_broken_page_costs_only_its_rows() {
         std::fs::write(&path, &broken).expect("a file");
 
         let (keep, verdicts) = (file("keep.parquet"), file("verdicts.jsonl"));
-        let run = dedup_files(&["--keep", name(&keep), "--output", name(&verdicts)], &[&path]);
+        let run = dedup_files(&["--overwrite", "--keep", name(&keep), "--output", name(&verdicts)], &[&path]);
         let verdicts = std::fs::read_to_string(&verdicts).expect("lines");
         let verdicts: Vec<Value> =
             verdicts.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -500,7 +501,7 @@ fn damaged_files_cost_no_other_file() {
         let path = write(folder.path(), "broken.parquet", &broken);
         let (out, verdicts) = (folder.path().join("out/"), folder.path().join("verdicts.jsonl"));
         let run = dedup_files(
-            &["--keep", &format!("{}/", name(&out)), "--output", name(&verdicts)],
+            &["--overwrite", "--keep", &format!("{}/", name(&out)), "--output", name(&verdicts)],
             &[&path, &behind],
         );
         let context = format!("seed {seed}, round {round}: {}", run.stderr);

@@ -41,7 +41,7 @@ fn ids(lines: &[Value]) -> Vec<&str> {
 fn dedup(folder: &Path, options: &[&str], pages: &[Value]) -> (Vec<Value>, Vec<Value>, Run) {
     let input = file(folder, "pages.jsonl", pages);
     let [keep, drop] = ["kept.jsonl", "dropped.jsonl"].map(|name| folder.join(name));
-    let all = [options, &["--keep", name(&keep), "--drop", name(&drop)]].concat();
+    let all = [options, &["--overwrite", "--keep", name(&keep), "--drop", name(&drop)]].concat();
     let run = dedup_files(&all, &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     (lines(&keep), lines(&drop), run)

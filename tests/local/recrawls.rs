@@ -75,6 +75,13 @@ fn a_page_that_is_crawled_again_is_recognised() {
         assert_eq!(observed(verdict), expected, "page {at}: {verdict}");
     }
     assert_eq!(verdicts[1]["same_url"], true);
+    // A first visit has no `recrawl`, a later one has, whatever `same_url` says.
+    let mut visited = std::collections::BTreeSet::new();
+    for verdict in verdicts.iter().filter(|verdict| verdict["kind"] != "UNDECIDABLE") {
+        let is_later = !visited.insert(verdict["url"].clone());
+        assert_eq!(verdict["recrawl"].is_object(), is_later, "{verdict}");
+        assert!(verdict["kind"] != "UNIQUE" || verdict["same_url"] == true, "{verdict}");
+    }
     assert_eq!(verdicts[1]["recrawl"]["similarity"], 1);
     let share = |at: usize, field: &str| verdicts[at]["recrawl"][field].as_f64().expect("a number");
     assert_eq!([share(1, "share"), share(1, "former_share")], [1.0, 1.0]);

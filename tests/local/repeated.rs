@@ -124,20 +124,21 @@ fn repeating_a_finished_run_changes_nothing() {
     );
 
     // With a table without these pages, the run is done again.
-    let other = Command::new(&out.join("1"), &path("other"), &[], &[&days[0]]);
+    let refused = Command::new(&out.join("1"), &path("other"), &[], &[&days[0]]).run();
+    assert!(refused.status == 2 && refused.stderr.contains("the file exists"), "{}", refused.stderr);
+    assert!(!path("other").exists(), "before anything is read or written");
+    let other = Command::new(&out.join("1"), &path("other"), &["--overwrite"], &[&days[0]]);
     let documents = other.documents();
     assert_eq!(other.run().status, 3);
     assert!(other.documents() == documents);
     // Another input or another setting makes another run.
     write(folder.path(), "2.jsonl", documents_of_equal_size(&days[1]));
-    fs::remove_file(out.join("2/kept/2.jsonl"))
-        .and_then(|()| fs::remove_file(out.join("2/gone.jsonl")))
-        .expect("removed");
-    let replaced = runs[1].run();
+    assert_eq!(runs[1].run().status, 2, "the outputs of the first text exist");
+    let replaced = Command::new(&out.join("2"), &table, &["--overwrite"], &[&days[1]]).run();
     assert!(replaced.status == 0 && !replaced.stderr.contains("already done"), "{}", replaced.stderr);
     let configured = write(folder.path(), "leitong.toml", "[page]\nline_bytes_max = 9000000\n");
-    let other = Command::new(&out.join("1"), &path("other"), &["--config", name(&configured)], &[&days[0]]);
-    let refused = other.run();
+    let options = ["--config", name(&configured), "--overwrite"];
+    let refused = Command::new(&out.join("1"), &path("other"), &options, &[&days[0]]).run();
     assert!(refused.status == 1 && refused.stderr.contains("would be overwritten"), "{}", refused.stderr);
 }
 
@@ -157,7 +158,7 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     assert_eq!(command.run().status, 0);
     fs::write(path("out/gone.jsonl"), "").expect("written");
     let again = command.run();
-    assert_eq!(again.status, 1);
+    assert_eq!(again.status, 2);
     let told =
         format!("--drop {} is not what that run wrote: it has 0 bytes", path("out/gone.jsonl").display());
     assert!(again.stderr.contains(&told), "{}", again.stderr);
@@ -231,13 +232,16 @@ fn repeating_a_finished_run_in_another_spelling_empties_no_output() {
     ] {
         let run = in_folder(again);
         assert!(kept() == before, "{again}: {}", told(&run));
+        assert_eq!(run.status.code(), Some(if is_done { 0 } else { 2 }), "{again}: {}", told(&run));
+        assert_eq!(told(&run).contains("already done"), is_done, "{again}: {}", told(&run));
+        assert_eq!(told(&run).contains("the file exists"), !is_done, "{again}: {}", told(&run));
+        // With permission to replace files, the documents of these pages would still be lost.
+        let run = in_folder(&format!("{again} --overwrite"));
+        assert!(kept() == before, "{again}: {}", told(&run));
         assert_eq!(run.status.code(), Some(if is_done { 0 } else { 1 }), "{again}: {}", told(&run));
         assert_eq!(told(&run).contains("already done"), is_done, "{again}: {}", told(&run));
-        assert!(
-            told(&run).contains("name a table that does not have these pages"),
-            "{again}: {}",
-            told(&run)
-        );
+        let advice = "name a table that does not have these pages";
+        assert!(told(&run).contains(advice), "{again}: {}", told(&run));
     }
     // Documents on standard output cannot be written again.
     let run = in_folder("dedup a.jsonl --table P --keep -");
@@ -246,8 +250,8 @@ fn repeating_a_finished_run_in_another_spelling_empties_no_output() {
         let run = in_folder(&format!("dedup a.jsonl --table P {again}"));
         assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{again}: {}", told(&run));
     }
-    // Other inputs may use the output paths of an earlier run.
-    assert!(in_folder("dedup b.jsonl --table P --keep k.jsonl").status.success());
+    // Other inputs may replace the outputs of an earlier run.
+    assert!(in_folder("dedup b.jsonl --table P --keep k.jsonl --overwrite").status.success());
 }
 
 /// If the same command runs again after lines were appended to its input, all other pages are duplicates of
@@ -257,21 +261,23 @@ fn repeating_a_run_over_an_input_that_has_grown_empties_no_output() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let input = write(folder.path(), "a.jsonl", documents(0..9));
-    let dedup = |keep: &str| {
+    let dedup_with = |keep: &str, options: &[&str]| {
         let [table, keep] = [path("T"), path(keep)];
-        run(["dedup", "--table", name(&table), "--keep", name(&keep), name(&input)])
+        run([&["dedup", "--table", name(&table), "--keep", name(&keep), name(&input)], options].concat())
     };
+    let dedup = |keep: &str| dedup_with(keep, &[]);
     assert_eq!(dedup("k.jsonl").status, 0);
     let before = (fs::read(path("k.jsonl")).expect("documents"), contents(&path("T")));
     write(folder.path(), "a.jsonl", documents(0..12));
-    let again = dedup("k.jsonl");
+    assert_eq!(dedup("k.jsonl").status, 2);
+    let again = dedup_with("k.jsonl", &["--overwrite"]);
     assert!(again.status == 1 && again.stderr.contains("would be overwritten"), "{}", again.stderr);
     assert!((fs::read(path("k.jsonl")).expect("documents"), contents(&path("T"))) == before);
     // Another file takes the new documents. The output is free for another input once its documents were moved.
     assert_eq!(dedup("new.jsonl").status, 0);
     assert!(fs::metadata(path("new.jsonl")).expect("documents").len() > 0);
     write(folder.path(), "a.jsonl", documents(20..40));
-    assert_eq!(dedup("k.jsonl").status, 1);
+    assert_eq!(dedup("k.jsonl").status, 2);
     fs::rename(path("k.jsonl"), path("moved.jsonl")).expect("moved");
     assert_eq!(dedup("k.jsonl").status, 0);
 }
@@ -352,7 +358,11 @@ fn a_run_killed_at_its_end_can_be_repeated_to_the_same_outputs() {
         }
         child.kill().expect("it runs");
         child.wait().expect("it ends");
-        let kept = [(&table, path("kept.table")), (&checkpoints, path("kept.checkpoints"))];
+        let kept = [
+            (&table, path("kept.table")),
+            (&checkpoints, path("kept.checkpoints")),
+            (&command.folder, path("kept.outputs")),
+        ];
         kept.iter().for_each(|(from, to)| copy(from, to));
 
         let assert_whole = |step: &str, (status, told): (Option<i32>, String), is_done: bool| {
@@ -380,6 +390,8 @@ fn a_run_killed_at_its_end_can_be_repeated_to_the_same_outputs() {
         // The same without a checkpoint: the outputs are complete, and the table is the earlier one.
         copy(&path("kept.table"), &table);
         let _ = fs::remove_file(table.join("checkpoint.mark"));
+        fs::remove_dir_all(&command.folder).expect("removed");
+        fs::create_dir_all(command.folder.join("kept")).expect("a folder");
         let again = command.run();
         assert_whole(
             "killed before the table was saved, without a checkpoint",
@@ -481,21 +493,73 @@ fn the_documents_of_an_earlier_day_are_not_overwritten() {
     let inputs = [write(&path("1"), "pages.jsonl", &days[0]), write(&path("2"), "pages.jsonl", &days[1])];
     let runs = [0, 1].map(|day| Command::new(&out, &table, &[], &[&inputs[day]]));
     assert_eq!(runs[0].run().status, 0);
-    for (number, file) in ["kept/pages.jsonl", "gone.jsonl"].map(|file| out.join(file)).iter().enumerate() {
+    let files =
+        ["verdicts.jsonl", "dead.jsonl", "kept/pages.jsonl", "gone.jsonl", "clusters.jsonl", "report.json"];
+    for (number, file) in files.map(|file| out.join(file)).iter().enumerate() {
         let before = contents(folder.path());
         let refused = runs[1].run();
-        let told = format!("{}: has the documents of the run that ended at ", name(file));
-        assert!(refused.status == 1 && refused.stderr.contains(&told), "{}", refused.stderr);
+        let told = format!("{}: the file exists, and is not replaced", name(file));
+        assert!(refused.status == 2 && refused.stderr.contains(&told), "{}", refused.stderr);
         assert!(contents(folder.path()) == before, "nothing was changed");
         fs::rename(file, path(&format!("moved-{number}"))).expect("moved");
     }
-    // A run that was killed has left a part of its own documents.
-    write(&out, "gone.jsonl", "a part");
-    let run = runs[1].run();
-    let told =
-        format!("--output {}: replaces what the run that ended at ", name(&out.join("verdicts.jsonl")));
-    assert!(run.status == 0 && run.stderr.contains(&told), "{}", run.stderr);
+    // A part that this command has not written is somebody else's file.
+    let part = write(&out, "gone.jsonl.part", "mine");
+    let refused = runs[1].run();
+    assert!(refused.status == 2 && refused.stderr.contains("is not of this command"), "{}", refused.stderr);
+    assert_eq!(fs::read_to_string(&part).expect("a file"), "mine");
+    fs::remove_file(&part).expect("removed");
+    assert_eq!(runs[1].run().status, 0);
     assert_eq!(runs[1].run().status, 0, "already done");
+}
+
+/// A list of at most 4,096 inputs once switched the checks off: the same run with a report added emptied the kept
+/// files, a new day under the same names overwrote those of the day before, and `--keep` emptied any file.
+#[test]
+fn more_inputs_than_a_list_can_hold_change_no_output_that_exists() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let (pages, kept, table) = (path("in"), path("K/"), path("T"));
+    fs::create_dir_all(&pages).and_then(|()| fs::create_dir(&kept)).expect("folders");
+    let day = |day: usize| {
+        for number in 0..4_100 {
+            let text = format!(
+                "day{day} number{number} of a text that is as short as a text may be {}",
+                number * day
+            );
+            let page = json!({ "id": number.to_string(), "url": format!("http://t.test/{day}/{number}"), "text": text });
+            write(&pages, &format!("x{number:04}.jsonl"), format!("{page}\n"));
+        }
+    };
+    let dedup = |options: &[&str]| run([&["dedup", "--table", name(&table), name(&pages)], options].concat());
+    let keep = ["--keep", name(&kept)];
+    day(1);
+    assert_eq!(dedup(&keep).status, 0);
+    let before = contents(&kept);
+    assert_eq!(before.len(), 4_100);
+    let report = path("r.txt");
+    let with_report = [&keep[..], &["--report", name(&report)]].concat();
+    let mine = write(folder.path(), "mine.jsonl", "mine\n");
+    for (options, status, told) in [
+        (&keep[..], 0, "already done"),
+        (&with_report[..], 2, "the file exists"),
+        (&[&with_report[..], &["--overwrite"]].concat()[..], 1, "would be overwritten"),
+        (&["--keep", name(&mine)], 2, "is not what that run wrote"),
+        (&["--keep", name(&mine), "--overwrite"], 2, "is not what that run wrote"),
+        (&["--keep", "-"], 1, "would be incomplete"),
+    ] {
+        let again = dedup(options);
+        assert!(again.status == status && again.stderr.contains(told), "{options:?}: {}", again.stderr);
+        assert!(contents(&kept) == before && !report.exists(), "{options:?}");
+        assert_eq!(fs::read_to_string(&mine).expect("a file"), "mine\n", "{options:?}");
+    }
+    day(2);
+    let new_day = dedup(&keep);
+    assert!(new_day.status == 2 && new_day.stderr.contains("the file exists"), "{}", new_day.stderr);
+    assert!(contents(&kept) == before);
+    let other = path("K2/");
+    assert_eq!(dedup(&["--keep", name(&other)]).status, 0);
+    assert_eq!(contents(&other).len(), 4_100);
 }
 
 /// If an input is replaced between its two readings, documents without a verdict would be kept.
@@ -517,6 +581,7 @@ fn an_input_that_is_replaced_between_its_two_readings_is_an_error() {
                 name(&fifo),
                 "--keep",
                 name(&keep),
+                "--overwrite",
                 name(&input),
             ])
             .stderr(Stdio::piped())

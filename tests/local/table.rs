@@ -233,7 +233,7 @@ fn a_merged_table_knows_the_pages_of_all_its_parts() {
         let [monday, tuesday, wednesday] = &tables;
         let arguments =
             ["table", "merge", "--output", &all, "--clusters", &renamed, monday, tuesday, wednesday];
-        let merged = run([&arguments[..], more].concat());
+        let merged = run([&arguments[..], &["--overwrite"], more].concat());
         assert_eq!(merged.status, 0, "{}", merged.stderr);
         assert!(merged.stdout.starts_with("90 centroids from 3 tables; 5 clusters"), "{}", merged.stdout);
         assert_eq!(run(["table", "verify", &all]).status, 0);

@@ -153,7 +153,7 @@ fn every_input_format_gives_the_texts_of_the_documents_that_are_kept() {
                 let clusters = folder.path().join("clusters.jsonl");
                 let mut arguments = options.clone();
                 arguments.extend(["--keep", name(&keep), "--as", form, "--annotate", "--prefer", prefer]);
-                arguments.extend(["--clusters", name(&clusters)]);
+                arguments.extend(["--overwrite", "--clusters", name(&clusters)]);
                 let run = dedup_files(&arguments, &[&input]);
                 assert_eq!(run.status, 0, "{what}: {}", run.stderr);
                 let members = read(&clusters);
@@ -210,7 +210,7 @@ fn the_texts_are_those_that_extract_prints() {
     let input = write(folder.path(), "in.jsonl", lines_of(&pages()));
     for form in FORMS {
         let keep = folder.path().join("out.jsonl");
-        assert_eq!(dedup_files(&["--keep", name(&keep), "--as", form], &[&input]).status, 0);
+        assert_eq!(dedup_files(&["--overwrite", "--keep", name(&keep), "--as", form], &[&input]).status, 0);
         let extracted = run(["extract", "--format", form, "--jsonl", name(&input)]).verdicts();
         for text in read(&keep).iter().filter(|text| !text["text"].is_null()) {
             let same = extracted.iter().find(|line| line["id"] == text["id"]).expect("the page");
@@ -228,7 +228,7 @@ fn a_text_that_needs_no_extraction_stays_as_it_is_and_is_escaped_in_markdown() {
     let keep = folder.path().join("out.jsonl");
     dedup_files(&["--keep", name(&keep), "--as", "text"], &[&input]);
     assert_eq!(read(&keep)[0]["text"], text);
-    let run = dedup_files(&["--keep", name(&keep), "--as", "markdown"], &[&input]);
+    let run = dedup_files(&["--overwrite", "--keep", name(&keep), "--as", "markdown"], &[&input]);
     let expected = format!("\\# {}\n\n\\*indented\\*", article(1, 20));
     assert_eq!(read(&keep)[0]["text"], expected);
     assert!(run.stderr.contains("1 of the kept documents are plain text"), "{}", run.stderr);
@@ -242,7 +242,8 @@ fn fields_of_the_input_are_written_and_missing_ones_counted() {
         for keep in ["out.jsonl", "out.parquet"] {
             let keep = folder.path().join(keep);
             let fields = "/meta/source,number=/meta/n,meta";
-            let run = dedup_files(&["--keep", name(&keep), "--as", "text", "--fields", fields], &[&input]);
+            let options = ["--overwrite", "--keep", name(&keep), "--as", "text", "--fields", fields];
+            let run = dedup_files(&options, &[&input]);
             assert_eq!(run.status, 0, "{}", run.stderr);
             assert!(run.stderr.contains("have no field /meta/source (--fields)"), "{}", run.stderr);
             let is_parquet = keep.extension().is_some_and(|extension| extension == "parquet");

@@ -105,8 +105,8 @@ def main():
         subprocess.run([python, "-c", convert, source, table], check=True)
         out = {name: os.path.join(work, f"kept-{name}") for name in ("jsonl", "parquet", *PEERS)}
         commands = {
-            "leitong, JSON lines": ([leitong, "dedup", "--keep", out["jsonl"], source], out["jsonl"]),
-            "leitong, Parquet (zstd)": ([leitong, "dedup", "--keep", out["parquet"], table], out["parquet"]),
+            "leitong, JSON lines": ([leitong, "dedup", "--overwrite", "--keep", out["jsonl"], source], out["jsonl"]),
+            "leitong, Parquet (zstd)": ([leitong, "dedup", "--overwrite", "--keep", out["parquet"], table], out["parquet"]),
         }
         for peer in os.environ.get("PEERS", " ".join(PEERS)).split():
             found = subprocess.run([python, "-c", f"import {peer}, importlib.metadata as m; print(m.version('{peer}'))"], capture_output=True, text=True)

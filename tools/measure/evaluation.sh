@@ -18,7 +18,7 @@ for detector in simhash paragraph agglomerate-term shingle i-match sentence-ends
   arguments+=(--variant "examples/$detector-paper.toml")
 done
 for set in neardup_zh_lctt neardup_zh_xitu; do
-  "$leitong" eval "${arguments[@]}" --texts "$texts" --json "$out/$set.json" --html "$out/$set.html" \
+  "$leitong" eval "${arguments[@]}" --overwrite --texts "$texts" --json "$out/$set.json" --html "$out/$set.html" \
     --markdown "$out/$set.md" "$data/$set.jsonl.gz" > /dev/null
 done
 python3 - "$page" "$out" <<'PYTHON'

@@ -43,7 +43,7 @@ def evaluate(variants: list[tuple[str, str]], inputs: list[pathlib.Path], texts:
         arguments += ["--variant", str(file)]
     report = OUT / f"report{tag}.json"
     subprocess.run(
-        [LEITONG, "eval", *arguments, "--texts", texts, "--pairs", "2000", "--json", str(report), *map(str, inputs)],
+        [LEITONG, "eval", *arguments, "--texts", texts, "--pairs", "2000", "--overwrite", "--json", str(report), *map(str, inputs)],
         check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     detectors = json.loads(report.read_text(encoding="utf-8"))["detectors"]
     return {name: detector for (name, _), detector in zip(variants, detectors)}
@@ -170,7 +170,7 @@ def nodes() -> str:
 
 def i_match() -> str:
     idf = OUT / "own.tsv"
-    subprocess.run([LEITONG, "idf", "build", "--output", str(idf), str(LCTT)], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([LEITONG, "idf", "build", "--overwrite", "--output", str(idf), str(LCTT)], check=True, stderr=subprocess.DEVNULL)
     rows = []
     for name, settings in [("IDF ≥ 0.5 (001)", "i-match"), ("20 of highest IDF (000)", 'i-match; i-match.selection = "top"'),
                            ("IDF ≥ 0.5, 10 lexicons", "i-match; i-match.lexicons = 10")]:

@@ -87,7 +87,7 @@ def dedup(leitong: str, arguments: list[str], pages: pathlib.Path, verdicts: pat
     """Returns seconds and peak resident bytes. They are read from the kernel during the run, since its figure for an ended
     child is at least that of this script."""
     since, resident = time.monotonic(), 0
-    child = subprocess.Popen([leitong, "dedup", *arguments, "--output", str(verdicts), str(pages)], stderr=subprocess.DEVNULL,
+    child = subprocess.Popen([leitong, "dedup", *arguments, "--overwrite", "--output", str(verdicts), str(pages)], stderr=subprocess.DEVNULL,
                              env=os.environ | {"LEITONG_EVERY_SETTING": "1"})
     while child.poll() is None:
         status = pathlib.Path(f"/proc/{child.pid}/status").read_text(encoding="utf-8")
@@ -139,7 +139,7 @@ def section(data: pathlib.Path, leitong: str, out: pathlib.Path, table: Callable
     changes: list[str] = []
     cases = [(f"`{detector}`", ["--detector", detector]) for detector in DETECTORS]
     for command, to in (["boilerplate", "build", "--pages-min", "20"], "common.txt"), (["idf", "build"], "idf.tsv"):
-        subprocess.run([leitong, *command, "--output", str(out / to), str(path)], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([leitong, *command, "--overwrite", "--output", str(out / to), str(path)], check=True, stderr=subprocess.DEVNULL)
     for number, (detector, about, setting) in enumerate(VARIANTS):
         config = out / f"planted{number}.toml"
         config.write_text(f'detector = "{detector}"\n{setting}\n', encoding="utf-8")

@@ -74,7 +74,7 @@ def main():
             times.setdefault(what, []).append(seconds(work))
 
         for _ in range(ROUNDS):
-            measure("dedup", lambda: program("dedup", "--output", f"{folder}/out", str(file)))
+            measure("dedup", lambda: program("dedup", "--overwrite", "--output", f"{folder}/out", str(file)))
             measure("verdicts, JSON lines", lambda: of_file(verdicts))
             measure("verdicts, in memory", lambda: verdicts(held))
             os.sched_setaffinity(0, {0})

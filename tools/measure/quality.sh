@@ -33,7 +33,7 @@ verdicts() { # SET CONFIG...
   local set=$1 file="$data/$1.jsonl.gz"
   shift
   # Some configurations are detector files, which no run of a user reads.
-  LEITONG_EVERY_SETTING=1 "$leitong" dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
+  LEITONG_EVERY_SETTING=1 "$leitong" dedup "$@" --overwrite --output "$work/verdicts.jsonl" "$file" 2>/dev/null
   python3 "$tools/score_verdicts.py" "$file" "$work/verdicts.jsonl" | python3 -c '
 import json, sys
 s = json.load(sys.stdin)
@@ -47,7 +47,7 @@ print("| `%s` | %.3f | %.3f | %.3f | %d of %d (%.1f %%) |" % (sys.argv[1], s["pr
 changed() { # SET CONFIG...
   local set=$1 file="$work/sets/$1.jsonl"
   shift
-  "$leitong" dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
+  "$leitong" dedup "$@" --overwrite --output "$work/verdicts.jsonl" "$file" 2>/dev/null
   python3 tools/measure/quality_sets.py score --kinds "$file" "$work/verdicts.jsonl" > "$work/score.txt"
   head -1 "$work/score.txt"
   tail -n +2 "$work/score.txt" | sed "s/^    /$set, /" >> "$work/kinds.txt"
@@ -106,7 +106,7 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   echo
   echo "| kind | pages | \`SAME\` | \`EXCERPT\` | \`EXTENDS\` | \`OVERLAPS\` | \`ALIKE\` | another page | duplicates |"
   echo "|---|---|---|---|---|---|---|---|---|"
-  "$leitong" dedup --output "$work/verdicts.jsonl" "$work/sets/relations.jsonl" 2>/dev/null
+  "$leitong" dedup --overwrite --output "$work/verdicts.jsonl" "$work/sets/relations.jsonl" 2>/dev/null
   python3 tools/measure/quality_sets.py relations "$work/sets/relations.jsonl" "$work/verdicts.jsonl"
   echo
   echo "### Pages of one paged article"
@@ -116,7 +116,7 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   echo "| kind | pages | \`PART\` | wrongly | duplicates |"
   echo "|---|---|---|---|---|"
   python3 tools/measure/paged.py make "$data" "$work/paged.jsonl"
-  "$leitong" dedup --output "$work/verdicts.jsonl" "$work/paged.jsonl" 2>/dev/null
+  "$leitong" dedup --overwrite --output "$work/verdicts.jsonl" "$work/paged.jsonl" 2>/dev/null
   python3 tools/measure/paged.py score "$work/paged.jsonl" "$work/verdicts.jsonl"
   echo
   echo "### What pages say about their source"

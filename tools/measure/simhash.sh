@@ -27,14 +27,14 @@ settings ln-tf 9 > "$work/nine.toml"
 
 # One row: the name, the set, and F1 of the verdicts on it.
 score() { # NAME CONFIG SET FILE
-  "$leitong" dedup --config "$2" --output "$work/verdicts.jsonl" "$4" 2> /dev/null
+  "$leitong" dedup --config "$2" --overwrite --output "$work/verdicts.jsonl" "$4" 2> /dev/null
   python3 tools/measure/quality_sets.py score "$4" "$work/verdicts.jsonl" | awk -F ' *[|] *' -v row="$1	$3" '{ print row "\t" $5 }'
 }
 
 # CPU seconds of a run that keeps documents.
 seconds() { # CONFIG
   local TIMEFORMAT='%U %S'
-  { time "$leitong" dedup ${1:+--config "$1"} --keep "$work/kept.jsonl" "$work/documents.jsonl" 2> /dev/null; } 2>&1 |
+  { time "$leitong" dedup ${1:+--config "$1"} --overwrite --keep "$work/kept.jsonl" "$work/documents.jsonl" 2> /dev/null; } 2>&1 |
     awk '{ print $1 + $2 }'
 }
 

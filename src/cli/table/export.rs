@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use crate::cli::outputs::check_outputs;
+use crate::cli::parts::{Overwrite, Parts};
 use leitong_corpora::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
@@ -18,15 +18,17 @@ pub(super) struct Arguments {
     /// File to write to [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Folder of the table
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let Arguments { all, output, folder } = arguments;
+    let Arguments { all, output, overwrite, folder } = arguments;
     let output = output.as_deref().unwrap_or(Path::new("-"));
-    check_outputs(&[("--output", output.to_owned())], &[], &[folder])?;
+    let parts = Parts::begin_checked(&[("--output", output.to_owned())], &[], &[folder], *overwrite)?;
     // Finds damage before the output is written.
     super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?;
     let cannot = || format!("cannot write {}", output.display());
@@ -38,5 +40,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     };
     if *all { TableDir::export(folder, take) } else { TableDir::export_centroids(folder, take) }?;
-    failed.map_or_else(|| lines.flush(), Err).with_context(cannot)
+    failed.map_or_else(|| lines.flush(), Err).with_context(cannot)?;
+    parts.finish()
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::unfinished::{self, NewTable};
 use crate::cli::documents;
-use crate::cli::outputs::check_outputs;
+use crate::cli::parts::{Overwrite, Parts};
 use crate::cli::settings::{self, Wrong, wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_cluster::{ClusterId, Merged};
@@ -25,6 +25,8 @@ pub(super) struct Arguments {
     /// `merged_cluster_id`, and whether it `joined` another cluster
     #[arg(long, value_name = "FILE")]
     clusters: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Configuration file with the settings that the tables were made with
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -48,7 +50,7 @@ struct MergedCluster<'a> {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { output, clusters, tables, .. } = arguments;
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
-    check(tables, output, clusters.as_ref())?;
+    let parts = check(tables, output, clusters.as_ref(), arguments.overwrite)?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     // The locks keep other processes from changing the tables.
@@ -60,6 +62,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(lines) = &mut lines {
         lines.finish()?;
     }
+    // Without its list of ids, the table would be of little use.
+    parts.finish()?;
     table.finish()?;
     documents::print(&format!(
         "{count} centroids from {} tables; {joined} clusters of later tables joined those of earlier ones\n",
@@ -90,8 +94,13 @@ fn merge(
     Ok((count, joined))
 }
 
-/// Rejects arguments that cannot work, before anything is written.
-fn check(tables: &[PathBuf], output: &Path, clusters: Option<&PathBuf>) -> anyhow::Result<()> {
+/// Rejects arguments that cannot work, before anything is written. Takes over the file of `--clusters`.
+fn check(
+    tables: &[PathBuf],
+    output: &Path,
+    clusters: Option<&PathBuf>,
+    overwrite: Overwrite,
+) -> anyhow::Result<Parts> {
     let mut seen: Vec<PathBuf> = Vec::with_capacity(tables.len());
     for folder in tables {
         let path = folder.canonicalize().with_context(|| folder.display().to_string())?;
@@ -101,12 +110,9 @@ fn check(tables: &[PathBuf], output: &Path, clusters: Option<&PathBuf>) -> anyho
         seen.push(path);
     }
     let folders: Vec<&Path> = tables.iter().map(PathBuf::as_path).chain([output]).collect();
-    check_outputs(
-        &clusters.iter().map(|path| ("--clusters", path.to_path_buf())).collect::<Vec<_>>(),
-        &[],
-        &folders,
-    )?;
-    unfinished::is_free(output)
+    unfinished::is_free(output)?;
+    let clusters: Vec<_> = clusters.iter().map(|path| ("--clusters", path.to_path_buf())).collect();
+    Parts::begin_checked(&clusters, &[], &folders, overwrite)
 }
 
 /// The file of `--clusters`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use crate::cli::outputs::check_outputs;
+use crate::cli::parts::{Overwrite, Parts};
 use leitong_base::terminal;
 use leitong_cluster::ClusterId;
 use leitong_corpora::keep::TableSizes;
@@ -17,15 +17,17 @@ pub(super) struct Arguments {
     /// File to write to [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Folder of the table
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let Arguments { output, folder } = arguments;
+    let Arguments { output, overwrite, folder } = arguments;
     let output = output.as_deref().unwrap_or(Path::new("-"));
-    check_outputs(&[("--output", output.to_owned())], &[], &[folder])?;
+    let parts = Parts::begin_checked(&[("--output", output.to_owned())], &[], &[folder], *overwrite)?;
     // Finds damage before the output is written.
     let position = super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?;
     let next = position.next_log_offset;
@@ -49,6 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     })?;
     written.and_then(|()| lines.flush()).with_context(cannot)?;
+    parts.finish()?;
     if uncounted > 0 {
         terminal::note(format_args!(
             "{uncounted} clusters are left out: all their documents came from runs without --cluster-sizes"

@@ -357,7 +357,7 @@ impl Opening<'_> {
     ) -> anyhow::Result<Option<Output>> {
         let Some(path) = path else { return Ok(None) };
         let checkpoints = self.checkpoint_folder().map(|folder| (name, folder.to_owned()));
-        let plan = Plan { path, names: self.names, forms: self.forms, added, checkpoints, waits: self.waits };
+        let plan = Plan { path, names: self.names, forms: self.forms, added, checkpoints };
         match self.extent(name) {
             None => Output::create(plan).map(Some),
             Some(extent) => Output::resume(plan, extent).map(Some),
@@ -377,7 +377,6 @@ impl Opening<'_> {
             converter: texts.converter,
             counts: Arc::clone(counts),
             checkpoints: self.checkpoint_folder().map(Path::to_owned),
-            waits: self.waits,
         };
         Texts::open(plan, self.extent("keep"))
     }

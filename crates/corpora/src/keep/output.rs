@@ -58,9 +58,6 @@ pub(crate) struct Plan<'a> {
     /// The name under which checkpoints store the length of this output, and their folder. Set if checkpoints are made
     /// while documents are copied.
     pub checkpoints: Option<(&'static str, PathBuf)>,
-    /// True if files are created only with the first document, because the run may still fail before it writes
-    /// documents.
-    pub waits: bool,
 }
 
 impl Output {
@@ -73,12 +70,9 @@ impl Output {
             std::fs::create_dir_all(plan.path)
                 .with_context(|| format!("cannot write {}", plan.path.display()))?;
         }
-        let waits = plan.waits;
         let mut output = Self::new(plan)?;
-        if !waits {
-            // Create the file even if nothing will be written to it.
-            output.switch_to(0)?;
-        }
+        // Create the file even if nothing will be written to it.
+        output.switch_to(0)?;
         Ok(output)
     }
 
@@ -97,7 +91,7 @@ impl Output {
     }
 
     fn new(plan: Plan<'_>) -> anyhow::Result<Self> {
-        let Plan { path, names, forms, added, checkpoints, waits: _ } = plan;
+        let Plan { path, names, forms, added, checkpoints } = plan;
         let files = match is_folder(path) {
             true => Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect()),
             false => Files::One(forms::common(forms, path)?),
@@ -193,7 +187,7 @@ impl Output {
     fn created(&self, file: usize, path: &Path) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(file) {
             Form::Lines | Form::Warc | Form::Empty => OutputFile::Bytes(CompressedFile::create(path)?),
-            Form::Page => OutputFile::Page(remove_former(path)?),
+            Form::Page => OutputFile::Page(path.to_owned()),
             Form::Csv(form) => {
                 let header = form.header(self.added)?;
                 let mut file = CompressedFile::create(path)?;
@@ -276,14 +270,6 @@ impl Output {
 /// Returns true if `path` is a folder, or should be one because it ends in a slash.
 fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
-}
-
-/// Removes the page that an earlier run may have left at `path`, because this run may drop the page.
-fn remove_former(path: &Path) -> io::Result<PathBuf> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(path.to_owned()),
-    }
 }
 
 /// Writes a page, compressed according to its name. Creates its folder if needed.

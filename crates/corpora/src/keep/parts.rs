@@ -177,12 +177,9 @@ pub(crate) fn remove(folder: &Path, extents: Option<&Extents>) -> io::Result<()>
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let Some(name) = name.strip_suffix(".part") else { continue };
-        let mut words = name.split('-');
-        let (Some(output), Some(file)) =
-            (words.next(), words.next().and_then(|file| file.parse::<usize>().ok()))
-        else {
-            continue;
-        };
+        let words: Vec<&str> = name.split('-').collect();
+        let [output @ ("keep" | "drop"), file, part] = words[..] else { continue };
+        let (Ok(file), Ok(_)) = (file.parse::<usize>(), part.parse::<u64>()) else { continue };
         let is_ended = |extents: &Extents| extents.get(output).is_some_and(|extent| file < extent.file);
         if extents.is_none_or(is_ended) {
             fs::remove_file(&path)?;

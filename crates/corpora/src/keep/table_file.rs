@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,9 +23,8 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 use super::annotate::{Added, Annotation, FIELDS, Value};
 use super::forms::TableForm;
 use super::parts::{Hashed, Parts};
-use crate::sink::Extent;
+use crate::sink::{Extent, part};
 use crate::source::parquet::originals::Row;
-use leitong_base::terminal;
 
 /// Compressed size at which a row group is written. Until then it is held in memory.
 const ROW_GROUP_BYTES: usize = 64 << 20;
@@ -42,8 +40,6 @@ pub(crate) struct TableFile {
     columns: Columns,
     options: ArrowWriterOptions,
     writer: Option<Writer>,
-    /// True while there is a file at `path` that cannot be read, because its index is not yet written.
-    is_begun: bool,
     /// The parts that contain the rows until the file is completed. `None` if the run has no checkpoints.
     parts: Option<Parts>,
     rows: Rows,
@@ -68,7 +64,7 @@ struct Rows {
 }
 
 impl TableFile {
-    /// Creates a file at `path` (`-` is standard output) with the form `form`, plus columns for annotations
+    /// Begins the output `path` (`-` is standard output) with the form `form`, plus columns for annotations
     /// if there are to be any. With `parts`, rows are written to these until the file is completed.
     ///
     /// # Errors
@@ -84,20 +80,14 @@ impl TableFile {
         let added = added.into_iter().flat_map(Added::columns);
         let rows =
             Rows { added: added.map(|(_, value)| AddedColumn::new(value)).collect(), ..Rows::default() };
-        let mut file =
-            Self { path: path.to_owned(), columns, options, writer: None, is_begun: false, parts, rows };
+        let mut file = Self { path: path.to_owned(), columns, options, writer: None, parts, rows };
         if file.parts.is_none() {
-            file.writer = Some(file.writer_to(path)?);
-            file.is_begun = true;
+            file.writer = Some(file.writer_to(part::create(path)?)?);
         }
         Ok(file)
     }
 
-    fn writer_to(&self, path: &Path) -> anyhow::Result<Writer> {
-        let file = match path.to_str() {
-            Some("-") => File::from(terminal::Streams::output()?.as_fd().try_clone_to_owned()?),
-            _ => File::create(path)?,
-        };
+    fn writer_to(&self, file: File) -> anyhow::Result<Writer> {
         let schema = Arc::clone(&self.columns.schema);
         Ok(ArrowWriter::try_new_with_options(
             BufWriter::new(Hashed::new(file)),
@@ -139,8 +129,8 @@ impl TableFile {
         let added = self.rows.added.iter_mut().map(AddedColumn::finish);
         let rows = RecordBatch::try_new(Arc::clone(&self.columns.schema), copied.chain(added).collect())?;
         if self.writer.is_none() {
-            let path = self.parts.as_ref().map_or_else(|| self.path.clone(), Parts::next_path);
-            self.writer = Some(self.writer_to(&path)?);
+            let part = self.parts.as_ref().context("a Parquet file is already complete")?;
+            self.writer = Some(self.writer_to(File::create(part.next_path())?)?);
         }
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.write(&rows)?;
@@ -172,8 +162,7 @@ impl TableFile {
         self.write_rows()?;
         if self.parts.is_some() {
             self.extent()?;
-            let (mut joined, _) = self.writer_to(&self.path)?.into_serialized_writer()?;
-            self.is_begun = true;
+            let (mut joined, _) = self.writer_to(part::create(&self.path)?)?.into_serialized_writer()?;
             if let Some(parts) = &self.parts {
                 parts.join(&mut joined)?;
             }
@@ -182,19 +171,7 @@ impl TableFile {
         } else {
             self.writer.take().map(end).transpose()?;
         }
-        self.is_begun = false;
         Ok(())
-    }
-}
-
-impl Drop for TableFile {
-    /// Removes a file that was not completed, for example because the disk is full: no program could read it.
-    fn drop(&mut self) {
-        let is_file = || std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
-        if self.is_begun && is_file() {
-            // An error has been reported already.
-            drop(std::fs::remove_file(&self.path));
-        }
     }
 }
 

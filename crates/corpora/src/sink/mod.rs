@@ -2,11 +2,13 @@
 
 pub(crate) mod counts;
 pub(crate) mod files;
+pub(crate) mod part;
 pub(crate) mod summed;
 pub(crate) mod whole_lines;
 
 pub use counts::Counts;
 pub use files::{DeadLetters, FileSink};
+pub use part::{part_of, resolved};
 pub use whole_lines::WholeLines;
 
 use std::collections::BTreeMap;

@@ -5,14 +5,13 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use leitong_base::terminal;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::Extent;
+use super::part::{self, part_of};
 
 /// Size of the buffer for reading.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -83,24 +82,20 @@ pub(crate) struct SummedFile {
 }
 
 impl SummedFile {
-    /// Creates or overwrites `path`; `-` is standard output.
+    /// Begins the output `path` as its [part](super::part); `-` is standard output.
     ///
     /// # Errors
     /// The operating system's error.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let file = match path.to_str() {
-            Some("-") => File::from(terminal::Streams::output()?.as_fd().try_clone_to_owned()?),
-            _ => File::create(path)?,
-        };
-        Ok(Self { file, sum: Sum::default() })
+        Ok(Self { file: part::create(path)?, sum: Sum::default() })
     }
 
-    /// Opens the file at `path`, truncates it to `extent`, and appends to it.
+    /// Opens the part of the output `path`, truncates it to `extent`, and appends to it.
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.
     pub(crate) fn resume(path: &Path, extent: Extent) -> io::Result<Self> {
-        let (file, sum) = Sum::open(path, Some(extent))?;
+        let (file, sum) = Sum::open(part_of(path).as_deref().unwrap_or(path), Some(extent))?;
         Ok(Self { file, sum })
     }
 

@@ -23,7 +23,7 @@ pub struct WholeLines {
 }
 
 impl WholeLines {
-    /// Creates or overwrites `path`; `-` is standard output.
+    /// Begins the output `path` as its [part](super::part); `-` is standard output.
     ///
     /// # Errors
     /// The operating system's error.
@@ -31,7 +31,7 @@ impl WholeLines {
         Ok(Self { file: SummedFile::create(path)?, buffer: Vec::new(), begun: 0 })
     }
 
-    /// Opens the file at `path`, truncates it to `extent`, and appends to it.
+    /// Opens the part of the output `path`, truncates it to `extent`, and appends to it.
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.
@@ -101,6 +101,13 @@ impl WholeLines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sink::part_of;
+
+    /// Returns what was written to the part of the output `path`, which has no file of its name yet.
+    fn written(path: &Path) -> String {
+        assert!(!path.exists());
+        std::fs::read_to_string(part_of(path).expect("a file")).expect("read")
+    }
 
     #[test]
     fn writes_complete_lines() {
@@ -111,7 +118,7 @@ mod tests {
             lines.push(&i).expect("written");
         }
         lines.flush().expect("written");
-        let text = std::fs::read_to_string(&path).expect("read");
+        let text = written(&path);
         assert_eq!(text.lines().count(), 100_000);
         assert!(text.ends_with("99999\n"));
     }
@@ -131,7 +138,7 @@ mod tests {
         lines.push_text("]\n").expect("gathered");
         let error = lines.cut_back(0, io::ErrorKind::StorageFull.into());
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert_eq!(std::fs::read_to_string(&path).expect("read"), "[\"a\"]\n");
+        assert_eq!(written(&path), "[\"a\"]\n");
     }
 
     #[test]
@@ -153,6 +160,6 @@ mod tests {
         let written = lines.buffer.len() - 3;
         lines.file.append(&lines.buffer[..written]).expect("written");
         lines.cut_back(written, io::ErrorKind::StorageFull.into());
-        assert_eq!(std::fs::read_to_string(&path).expect("read"), "\"one\"\n");
+        assert_eq!(written(&path), "\"one\"\n");
     }
 }

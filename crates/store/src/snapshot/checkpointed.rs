@@ -17,7 +17,7 @@ use std::path::Path;
 use super::SnapshotError;
 use super::file::at;
 use super::folder::Unfinished;
-use super::ours::{FILE_NAME, MARK, START};
+use super::ours::{self, FILE_NAME, MARK, START};
 use super::table_dir::{SameSettings, TableDir, TableSettings, new_table_id};
 use crate::blocks::{BlockStore, create_folder};
 use leitong_base::record::Timestamp;
@@ -25,15 +25,24 @@ use leitong_cluster::Clusterer;
 use leitong_cluster::log::Watermarks;
 
 impl TableDir {
-    /// Removes the mark from a folder of checkpoints.
+    /// Removes the mark from a folder of checkpoints. The folder may then be used for other files.
     ///
     /// # Errors
     /// The error of the operating system.
     pub fn remove_mark(checkpoints: &Path) -> io::Result<()> {
-        match fs::remove_file(checkpoints.join(MARK)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
+        remove_if_there(&checkpoints.join(MARK))?;
+        ours::unmark(checkpoints)
+    }
+
+    /// Removes the table of a checkpoint, and its folder `checkpoint`.
+    ///
+    /// # Errors
+    /// The error of the operating system, also if the folder has a file of somebody else.
+    pub fn remove_checkpoint(checkpoint: &Path) -> io::Result<()> {
+        for name in [ours::LOCK, FILE_NAME, "centroids.leitong.new"] {
+            remove_if_there(&checkpoint.join(name))?;
         }
+        fs::remove_dir(checkpoint)
     }
 
     /// Locks `folder` for a run whose checkpoints are in other folders.
@@ -161,10 +170,16 @@ impl TableDir {
     /// [`SnapshotError::Io`] if a file cannot be written or removed.
     pub fn remove_checkpoints(&self) -> Result<(), SnapshotError> {
         let folder = self.folder();
-        match fs::remove_file(folder.join(MARK)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.and_then(|()| fs::File::open(folder)?.sync_all()).map_err(at(folder)),
-        }
+        remove_if_there(&folder.join(MARK))
+            .and_then(|()| fs::File::open(folder)?.sync_all())
+            .map_err(at(folder))
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

@@ -22,8 +22,8 @@ use leitong_fingerprint::Detector;
 /// and 5 the table's id.
 pub(super) const FORMAT_VERSION: u32 = 5;
 const MAGIC: &[u8] = b"leitong centroid table\n";
-/// Maximum number of bytes of a message. It is far above any centroid, and prevents a damaged length from
-/// using up the memory.
+/// Maximum number of bytes of a message other than the position, which lists all runs. It is far above any centroid, and
+/// prevents a damaged length from using up the memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 
 /// Returns the position up to which a saved table has processed its log.
@@ -91,7 +91,7 @@ pub(super) fn read_head(
     if magic != MAGIC {
         return Err(reader.damaged("this is not a centroid table"));
     }
-    let saved: proto::Position = reader.message()?;
+    let saved: proto::Position = reader.message_up_to(u64::MAX)?;
     match saved.format_version {
         found if found > FORMAT_VERSION => {
             Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_VERSION })
@@ -215,6 +215,11 @@ impl Reader<'_> {
     }
 
     pub(super) fn message<M: Message + Default>(&mut self) -> Result<M, SnapshotError> {
+        self.message_up_to(MESSAGE_BYTES_MAX)
+    }
+
+    /// Reads a message of at most `bytes_max` bytes. Memory: no more than the file has bytes.
+    fn message_up_to<M: Message + Default>(&mut self, bytes_max: u64) -> Result<M, SnapshotError> {
         let mut length = 0_u64;
         for shift in (0..64).step_by(7) {
             let mut byte = [0];
@@ -224,11 +229,15 @@ impl Reader<'_> {
                 break;
             }
         }
-        if length > MESSAGE_BYTES_MAX {
+        if length > bytes_max {
             return Err(self.damaged("a message has an invalid length"));
         }
-        let mut bytes = vec![0; length as usize];
-        self.exact(&mut bytes)?;
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) < length {
+            let begun = bytes.len();
+            bytes.resize(begun + (length - begun as u64).min(MESSAGE_BYTES_MAX) as usize, 0);
+            self.exact(&mut bytes[begun..])?;
+        }
         M::decode(&*bytes).map_err(|error| self.damaged(&format!("a message is broken: {error}")))
     }
 

@@ -10,9 +10,6 @@ use super::ours::FILE_NAME;
 use super::table_dir::TableDir;
 use leitong_base::proto::FinishedRun;
 
-/// Maximum number of listed runs. Older ones are dropped.
-pub(crate) const RUNS_MAX: usize = 64;
-
 impl TableDir {
     /// Reads the runs that the saved table has finished, the oldest first. The next saved table lists them as well.
     ///
@@ -29,22 +26,6 @@ impl TableDir {
     pub fn add_finished_run(&self, run: FinishedRun) {
         let mut runs = self.runs();
         runs.push(run);
-        let too_many = runs.len().saturating_sub(RUNS_MAX);
-        self.set_runs(runs.split_off(too_many));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_lists_the_last_runs_and_no_more() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let dir = TableDir::open(folder.path()).expect("a table's folder");
-        let count = RUNS_MAX as u64 + 5;
-        (0..count).for_each(|id| dir.add_finished_run(FinishedRun { id, ..FinishedRun::default() }));
-        let ids: Vec<u64> = dir.runs().iter().map(|run| run.id).collect();
-        assert_eq!(ids, (5..count).collect::<Vec<_>>());
+        self.set_runs(runs);
     }
 }

@@ -139,9 +139,6 @@ struct RunLine {
     /// For each input, its number of bytes and its digest, 8 bytes each.
     #[serde(default)]
     input_contents: Hex,
-    /// The path and size of each file that was written, as a hash of 8 bytes.
-    #[serde(default)]
-    written_files: Hex,
 }
 
 /// The progress of a partition of the page topic.
@@ -230,7 +227,6 @@ impl RunLine {
             dead_letters: run.dead_letters,
             outputs: run.outputs.iter().map(|output| (output.files, output.bytes)).collect(),
             input_contents: Hex(run.input_contents.clone()),
-            written_files: Hex(run.written_files.clone()),
         }
     }
 
@@ -243,7 +239,6 @@ impl RunLine {
             dead_letters: self.dead_letters,
             outputs: self.outputs.into_iter().map(output).collect(),
             input_contents: self.input_contents.0,
-            written_files: self.written_files.0,
         }
     }
 }

@@ -9,7 +9,6 @@ use std::path::Path;
 
 use super::SnapshotError;
 use super::file::{begin, position_of};
-use super::finished::RUNS_MAX;
 use super::inspect::Saved;
 use super::ours::FILE_NAME;
 use super::table_dir::{SameSettings, TableDir, TableSettings, check_usable};
@@ -171,8 +170,7 @@ impl<'a> Merge<'a> {
     /// [`SnapshotError`] if the table cannot be written.
     pub fn save(mut self, output: &TableDir) -> Result<usize, SnapshotError> {
         self.clusterer.evict_expired()?;
-        let too_many = self.runs.len().saturating_sub(RUNS_MAX);
-        output.set_runs(self.runs.split_off(too_many));
+        output.set_runs(self.runs);
         output.save(&self.clusterer, self.settings)?;
         Ok(self.clusterer.centroid_count())
     }

@@ -2,11 +2,13 @@
 //! files.
 //!
 //! A run replaces and removes files in its folders by their names, such as `texts` or `table-1`. In a
-//! folder that holds something else, these could be files of the user.
+//! folder that holds something else, these could be files of the user. So the program marks its folders: the file by
+//! which it locks them has [a line](LOCK_MARK) that it wrote. At the end of a run, a folder of checkpoints loses the
+//! mark together with its files.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use super::SnapshotError;
@@ -23,16 +25,44 @@ pub(super) const RECENT_NAME: &str = "verdicts.leitong";
 pub(super) const MARK: &str = "checkpoint.mark";
 /// Name of the file that tells which run of `dedup` was begun last, and when.
 pub(super) const START: &str = "run.start";
-/// Name of the file by which a process locks a folder. It is empty.
+/// Name of the file by which a process locks a folder.
 pub(super) const LOCK: &str = "lock";
+/// Contents of this file while the folder belongs to a table or to checkpoints.
+const LOCK_MARK: &[u8] = b"leitong folder\n";
 
 /// Files that belong to a saved table, in addition to its blocks.
 const PARTS: [&str; 5] = [JOURNAL_NAME, RECENT_NAME, "texts.leitong", "sizes.leitong", "sizes.before"];
-/// Files that only folders of tables and checkpoints have.
-const NAMES: [&str; 5] = [FILE_NAME, JOURNAL_NAME, RECENT_NAME, MARK, "checkpoint.json"];
+/// Files that only folders of tables have. Folders of earlier versions have no [`LOCK_MARK`].
+const NAMES: [&str; 3] = [FILE_NAME, JOURNAL_NAME, RECENT_NAME];
+/// The beginning of a checkpoint, for folders of earlier versions.
+const CHECKPOINT: &[u8] = b"{\n  \"format_version\": ";
 
-/// Checks that `folder` is missing or empty, or was used for a table or for checkpoints before. Hidden files do
-/// not count, nor does the folder that every new ext4 file system has.
+/// Marks a folder by its locked file, if another program has not written to it.
+pub(super) fn mark(lock: &mut File) -> io::Result<()> {
+    if lock.metadata()?.len() == 0 {
+        lock.write_all(LOCK_MARK)?;
+        lock.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Removes the mark of a folder from which all files of the program are gone.
+pub(super) fn unmark(folder: &Path) -> io::Result<()> {
+    match begins_with(&folder.join(LOCK), LOCK_MARK) {
+        true => File::options().write(true).open(folder.join(LOCK))?.set_len(0),
+        false => Ok(()),
+    }
+}
+
+/// Returns true if the file begins with these bytes.
+fn begins_with(path: &Path, bytes: &[u8]) -> bool {
+    let mut found = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(bytes.len() as u64).read_to_end(&mut found));
+    read.is_ok() && found == bytes
+}
+
+/// Checks that `folder` is missing or empty, or belongs to a table or to checkpoints. Hidden files do not count, nor
+/// do an empty `lock` and the folder that every new ext4 file system has.
 ///
 /// # Errors
 /// [`SnapshotError::OtherFiles`], [`SnapshotError::NotAFolder`], or [`SnapshotError::Io`] if it cannot be read.
@@ -47,14 +77,18 @@ pub(super) fn check(folder: &Path) -> Result<(), SnapshotError> {
         }
         read => read.map_err(failed)?,
     };
-    let is_lock = |lock: fs::Metadata| lock.is_file() && lock.len() == 0;
-    if fs::symlink_metadata(path.join(LOCK)).is_ok_and(is_lock)
+    if begins_with(&path.join(LOCK), LOCK_MARK)
         || NAMES.iter().any(|name| path.join(name).is_file())
+        || begins_with(&path.join("checkpoint.json"), CHECKPOINT)
     {
         return Ok(());
     }
+    let is_empty = |lock: fs::Metadata| lock.is_file() && lock.len() == 0;
     for entry in entries {
         let name = entry.map_err(failed)?.file_name();
+        if name == OsStr::new(LOCK) && fs::symlink_metadata(path.join(LOCK)).is_ok_and(is_empty) {
+            continue;
+        }
         if !name.as_encoded_bytes().starts_with(b".") && name != OsStr::new("lost+found") {
             let name = name.to_string_lossy().into_owned();
             return Err(SnapshotError::OtherFiles { path: path.to_owned(), name });

@@ -104,7 +104,8 @@ impl TableDir {
         ours::check(folder)?;
         let path = folder.join(ours::LOCK);
         match folder::lock(&path).map_err(at(&path))? {
-            Some(lock) => {
+            Some(mut lock) => {
+                ours::mark(&mut lock).map_err(at(&path))?;
                 let (folder, blocks, lineage) = (folder.to_owned(), OnceLock::new(), Mutex::default());
                 Ok(Self { folder, lock, checkpointed: false, blocks, lineage, runs: Mutex::default() })
             }

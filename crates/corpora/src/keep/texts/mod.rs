@@ -84,8 +84,6 @@ pub(crate) struct TextPlan {
     pub counts: Arc<TextCounts>,
     /// The checkpoint folder, if checkpoints are made while documents are written.
     pub checkpoints: Option<PathBuf>,
-    /// True if the file is created only with the first document.
-    pub waits: bool,
 }
 
 /// A writer of texts.
@@ -140,7 +138,6 @@ impl Texts {
             forms: &[form],
             added,
             checkpoints: plan.checkpoints.map(|folder| ("keep", folder)),
-            waits: plan.waits,
         };
         let output = match extent {
             None => Output::create(output)?,

@@ -78,7 +78,7 @@ impl SimHashCrowd {
             related_distance,
             short_size,
             addresses: near.addresses,
-            least_matches: near.sketch_matches_near.min(near.sketch_matches_far),
+            least_matches: near.sketch_matches_near,
             all: Column::new(),
             by_name: BTreeMap::new(),
             sites: BTreeMap::new(),
