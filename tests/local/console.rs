@@ -181,7 +181,7 @@ fn other_sites_are_refused() {
     }
     // A link may lead here, but a page of another site must not embed an answer, nor have it computed.
     for (mode, dest, status) in [
-        ("navigate", "document", "400"),
+        ("navigate", "document", "404"),
         ("no-cors", "image", "403"),
         ("no-cors", "script", "403"),
         ("navigate", "iframe", "403"),

@@ -77,7 +77,7 @@ def draw():
         text(16, y + 18, "text", method)
         kinds = ["held", "chosen"] if method == "Leitong" else ["other", "othershade"]
         for row, (sets, kind) in enumerate(zip(by_group, kinds)):
-            mean, weakest = statistics.mean(sets.values()), min(sets.values())
+            mean, weakest = round(statistics.mean(sets.values()), 9), min(sets.values())
             bar(left, y + 15 * row, full * mean, kind)
             mark = left + full * weakest
             out.append(f'<path class="mark" d="M{mark:.1f} {y + 15 * row - 1}v15"/>')
