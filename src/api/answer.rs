@@ -1,5 +1,6 @@
 //! Builds the answers to requests, from verdicts that are already JSON.
 
+use hyper::header::HeaderName;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -18,8 +19,8 @@ pub(super) struct Answer {
     pub status: u16,
     /// Body in JSON; for an error, [problem details](Problem).
     pub body: Vec<u8>,
-    /// Methods that the path allows, if the request used another one.
-    pub allow: Option<&'static str>,
+    /// A header that the status asks for.
+    pub header: Option<(HeaderName, &'static str)>,
     /// True if the body is text instead of JSON.
     pub is_text: bool,
 }
@@ -32,18 +33,18 @@ impl Answer {
 
     /// Returns an answer with status 200 whose body is already JSON.
     pub(super) fn raw(body: Vec<u8>) -> Self {
-        Self { status: 200, body, allow: None, is_text: false }
+        Self { status: 200, body, header: None, is_text: false }
     }
 
     /// Returns a plain text answer, for probes and scrapers.
     pub(super) fn text(status: u16, text: String) -> Self {
-        Self { status, body: text.into_bytes(), allow: None, is_text: true }
+        Self { status, body: text.into_bytes(), header: None, is_text: true }
     }
 }
 
 impl From<Problem> for Answer {
     fn from(problem: Problem) -> Self {
-        Self { status: problem.kind.status(), body: problem.to_json(), allow: None, is_text: false }
+        Self { status: problem.kind.status(), body: problem.to_json(), header: None, is_text: false }
     }
 }
 

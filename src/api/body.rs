@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{timeout, timeout_at};
 
 use super::problem::{Problem, ProblemKind};
+use crate::http::RequestBody;
 
 /// Unit in which memory is reserved.
 const UNIT_BYTES: usize = 1024;
@@ -85,7 +86,7 @@ pub(super) struct Limits {
 
 /// Receives the body of a request.
 pub(super) async fn receive(
-    mut body: Incoming,
+    mut body: RequestBody,
     limits: Limits,
     memory: &Memory,
     reserved: &mut Reserved,

@@ -9,6 +9,7 @@
 //! look-up sees a page that a crash could undo. Cost: one fsync per group, however many connections wait.
 //! While the table is being saved, look-ups continue and stores wait.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,6 +30,8 @@ pub(super) const QUEUE: usize = 1_024;
 
 /// The pages of a request, which are stored together.
 pub(super) struct Submission {
+    /// The pages. If all requests of a group have none, the committer tries whether the last group that could not
+    /// be stored would have room now.
     pub(super) pages: Vec<FingerprintRecord>,
     /// Sender for the verdicts as JSON, in the order of the pages, or for the reason why none of the pages is
     /// stored.
@@ -112,6 +115,17 @@ impl Committer {
             refuse(replies, &unreliable(&fault));
             return;
         }
+        if pages.is_empty() {
+            let tried = self.journal.try_again();
+            let outcome = tried.map(|()| Vec::new()).map_err(|error| self.not_durable(&error));
+            if outcome.is_ok() {
+                self.store.set_storing_fault(None);
+            }
+            for (_, reply) in replies {
+                let _ = reply.send(outcome.clone());
+            }
+            return;
+        }
         let first_log_offset = self.store.position().next_log_offset;
         for (log_offset, page) in (first_log_offset..).zip(&mut pages) {
             page.source = place(log_offset);
@@ -124,19 +138,12 @@ impl Committer {
             pages: pages.iter().map(|page| Entry::page_message(page.clone(), detector)).collect(),
         };
         if let Err(error) = self.journal.append(&batch) {
-            tracing::error!(%error, "pages are not stored: the journal cannot be written");
-            let remedy = match self.journal.has_failed() {
-                true => {
-                    self.store.journal_has_failed();
-                    "it is not known whether this request's pages are stored; no more pages can be stored until a restart"
-                }
-                false => "none of this request's pages is stored; free disk space, and retry this request",
-            };
-            let problem =
-                Problem::new(ProblemKind::NotDurable, format!("the journal cannot be written: {remedy}"));
+            let problem = self.not_durable(&error);
+            tracing::error!("pages are not stored: {}", problem.detail);
             refuse(replies, &problem);
             return;
         }
+        self.store.set_storing_fault(None);
         let verdicts = match self.store.decide(pages, now) {
             Ok(verdicts) => verdicts,
             Err(fault) => {
@@ -154,6 +161,17 @@ impl Committer {
         }
     }
 
+    /// Records that the journal could not be written, and returns the problem of the requests that waited for it.
+    fn not_durable(&self, error: &io::Error) -> Problem {
+        let (pages, remedy) = match self.journal.has_failed() {
+            true => ("it is not known whether this request's pages are stored", "restart the server"),
+            false => ("none of this request's pages is stored", "free disk space, and retry"),
+        };
+        let fault = format!("the journal cannot be written ({error})");
+        self.store.set_storing_fault(Some(format!("pages cannot be stored: {fault}; {remedy}")));
+        Problem::new(ProblemKind::NotDurable, format!("{fault}: {pages}; {remedy}"))
+    }
+
     /// Saves the table during operation. If that fails, the journal continues.
     fn save_now_and_then(&mut self) {
         let began = Instant::now();
@@ -164,7 +182,9 @@ impl Committer {
                 Err(error) => {
                     // It is unknown whether the new file has already replaced the old one.
                     self.journal.give_up();
-                    self.store.journal_has_failed();
+                    let fault =
+                        "pages cannot be stored: the journal could not be replaced; restart the server";
+                    self.store.set_storing_fault(Some(fault.to_owned()));
                     return Err(error);
                 }
             }

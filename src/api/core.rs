@@ -9,6 +9,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use hyper::header::ALLOW;
+
 use super::answer::{self, Answer, LookUp, NearPage, Outcome};
 use super::options::{CLUSTER_OPTIONS, LOOK_UP_OPTIONS, Options, PAGE_OPTIONS, STORE_OPTIONS};
 use super::problem::{Problem, ProblemKind};
@@ -299,7 +301,7 @@ impl Core {
     /// Returns the answer for a path that allows only the methods in `allow`.
     pub(super) fn not_allowed(path: &str, allow: &'static str) -> Answer {
         let problem = Problem::new(ProblemKind::MethodNotAllowed, format!("{path:?} allows only {allow}"));
-        Answer { allow: Some(allow), ..problem.into() }
+        Answer { header: Some((ALLOW, allow)), ..problem.into() }
     }
 
     /// Returns the problem for a path that does not exist.

@@ -3,24 +3,25 @@
 //! ```text
 //! rate ─► site ─► token ─► path ─► body ─► permit to be processed ─► CPU threads, committer
 //! ```
-//! Cheap checks come first, and nothing more is read of a request that is refused.
+//! Cheap checks come first. A request that is refused is not processed any further.
 
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use hyper::header::{
-    ACCEPT_ENCODING, ALLOW, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap,
-    HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
 use percent_encoding::percent_decode_str;
 use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::timeout;
 
 use super::answer::{self, Answer};
 use super::body::{self, Limits, Memory, Reserved};
@@ -29,9 +30,9 @@ use super::committer::Submission;
 use super::core::{self, Batch, Core, LookedUpOrBatch, Prepared, Tools};
 use super::pool::{Pool, Urgency};
 use super::problem::{Problem, ProblemKind};
-use super::token::Token;
-use crate::http::Client;
+use super::token::{Token, TokenFault};
 use crate::http::same_site::SameSite;
+use crate::http::{Client, RequestBody};
 use crate::telemetry::metrics;
 
 /// Number of records of a batch that one thread prepares at a time.
@@ -45,6 +46,8 @@ const DECOMPRESSED_MIN: usize = 1 << 14;
 /// Number of times its size that a compressed body may have before more memory is reserved, again this many times as
 /// much.
 const DECOMPRESSED_TIMES: usize = 4;
+/// Maximum time that a readiness probe waits for the committer, which may be saving the table.
+const RETRY_WAIT: Duration = Duration::from_secs(1);
 /// Approximate memory for the verdict on a stored page until it is sent.
 const VERDICT_BYTES: usize = 4096;
 
@@ -68,91 +71,101 @@ pub(super) struct Edge {
 
 impl Edge {
     /// Answers a request of `client`.
-    pub(super) async fn answer(&self, request: Request<Incoming>, client: Client) -> Response<Full<Bytes>> {
+    pub(super) async fn answer(
+        &self,
+        request: Request<RequestBody>,
+        client: Client,
+    ) -> Response<Full<Bytes>> {
         let mut reserved = self.memory.reserved();
-        let (parts, incoming) = request.into_parts();
-        if let Some(answer) = self.operations(&parts, client.ip) {
+        let (parts, body) = request.into_parts();
+        if let Some(answer) = self.operations(&parts, client.ip).await {
             return response(answer, reserved);
         }
         let began = Instant::now();
         let route = Route::new(&parts.method, parts.uri.path());
         let operation = route.operation();
         let answer = match self.admitted(&parts, client.ip) {
-            Ok(()) => self.routed(route, &parts, incoming, &mut reserved, &client).await,
-            Err(problem) => Err(problem),
+            Ok(()) => {
+                let answer = self.routed(route, &parts, body, &mut reserved, &client).await;
+                answer.unwrap_or_else(Answer::from)
+            }
+            Err(answer) => answer,
         };
-        let answer = answer.unwrap_or_else(Answer::from);
         metrics::api_request(operation, answer.status, began.elapsed());
         response(answer, reserved)
     }
 
     /// Answers probes, which need no token, and scrapers. Returns `None` for other requests, and for all
     /// requests if probes and scrapers do not use this port.
-    fn operations(&self, parts: &Parts, client: IpAddr) -> Option<Answer> {
+    async fn operations(&self, parts: &Parts, client: IpAddr) -> Option<Answer> {
         let (metrics, path) = (self.metrics.as_ref()?, parts.uri.path());
         let admitted = match path {
-            "/livez" | "/readyz" => self.check_site(parts),
+            "/livez" | "/readyz" => self.check_site(parts).map_err(Answer::from),
             "/metrics" => self.admitted(parts, client),
             _ => return None,
         };
-        if let Err(problem) = admitted {
-            return Some(problem.into());
+        if let Err(answer) = admitted {
+            return Some(answer);
         }
-        if !matches!(parts.method, Method::GET | Method::HEAD) {
+        if !is_get(&parts.method) {
             return Some(Core::not_allowed(path, "GET, HEAD"));
         }
-        Some(match (path, self.core.not_ready()) {
+        let not_ready = if path == "/readyz" { self.not_ready().await } else { None };
+        Some(match (path, not_ready) {
             ("/metrics", _) => {
                 self.core.measure();
                 Answer::text(200, metrics.render())
             }
-            ("/readyz", Some(why)) => Answer::text(503, why + "\n"),
-            _ => Answer::text(200, "ok\n".to_owned()),
+            (_, Some(why)) => Answer::text(503, why + "\n"),
+            (_, None) => Answer::text(200, "ok\n".to_owned()),
         })
     }
 
+    /// Returns the reason why the server should get no requests now; `None` if it is ready. If the last store
+    /// has failed, no other store may come while the server is not ready. So a probe asks the committer to try
+    /// again.
+    async fn not_ready(&self) -> Option<String> {
+        self.core.not_ready()?;
+        let _ = timeout(RETRY_WAIT, self.submitted(Vec::new())).await;
+        self.core.not_ready()
+    }
+
     fn check_site(&self, parts: &Parts) -> Result<(), Problem> {
-        let refusal = self.site.refusal(&parts.headers);
+        let refusal = self.site.refusal(parts.version, &parts.headers);
         refusal.map_or(Ok(()), |why| Err(Problem::new(ProblemKind::Forbidden, why)))
     }
 
-    fn admitted(&self, parts: &Parts, client: IpAddr) -> Result<(), Problem> {
+    fn admitted(&self, parts: &Parts, client: IpAddr) -> Result<(), Answer> {
         if !self.clients.may_ask(client, Instant::now()) {
             let detail = "the client sends more than api.requests_per_second requests per second; retry after a second";
-            return Err(Problem::new(ProblemKind::TooManyRequests, detail));
+            return Err(Problem::new(ProblemKind::TooManyRequests, detail).into());
         }
         self.check_site(parts)?;
         let authorization = parts.headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
-        match &self.token {
-            Some(token) if !token.is_in(authorization) => {
-                let detail = "send the token as `Authorization: Bearer TOKEN`";
-                Err(Problem::new(ProblemKind::Unauthorized, detail))
-            }
-            _ => Ok(()),
-        }
+        self.token.as_ref().map_or(Ok(()), |token| token.check(authorization)).map_err(unauthorized)
     }
 
     async fn routed(
         &self,
         route: Route,
         parts: &Parts,
-        incoming: Incoming,
+        body: RequestBody,
         reserved: &mut Reserved,
         client: &Client,
     ) -> Result<Answer, Problem> {
         let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
-        let (is_get, is_post) = (parts.method == Method::GET, parts.method == Method::POST);
+        let (is_get, is_post) = (is_get(&parts.method), parts.method == Method::POST);
         // While its body arrives, a request is not at work.
         let _at_work = (!is_post).then(|| client.at_work());
         match route {
             Route::LookUp if is_post => {
-                let request = self.received(parts, incoming, reserved).await?;
+                let request = self.received(parts, body, reserved).await?;
                 let (_place, _at_work) = (self.place()?, client.at_work());
                 self.look_up(request, reserved).await
             }
             Route::Store if is_post => {
                 self.core.stores()?;
-                let request = self.received(parts, incoming, reserved).await?;
+                let request = self.received(parts, body, reserved).await?;
                 let (_place, _at_work) = (self.place()?, client.at_work());
                 self.store(request, reserved).await
             }
@@ -168,8 +181,8 @@ impl Edge {
                 Ok(answer)
             }
             Route::LookUp => Ok(Core::not_allowed(path, "POST")),
-            Route::Store if self.core.stores().is_ok() => Ok(Core::not_allowed(path, "GET, POST")),
-            Route::Store | Route::Page(_) | Route::Cluster(_) => Ok(Core::not_allowed(path, "GET")),
+            Route::Store if self.core.stores().is_ok() => Ok(Core::not_allowed(path, "GET, HEAD, POST")),
+            Route::Store | Route::Page(_) | Route::Cluster(_) => Ok(Core::not_allowed(path, "GET, HEAD")),
             Route::Nowhere => Err(self.core.nowhere(path)),
         }
     }
@@ -188,11 +201,11 @@ impl Edge {
     async fn received(
         &self,
         parts: &Parts,
-        incoming: Incoming,
+        body: RequestBody,
         reserved: &mut Reserved,
     ) -> Result<core::Request, Problem> {
         let codings = content_codings(&parts.headers)?;
-        let body = body::receive(incoming, self.limits, &self.memory, reserved).await?;
+        let body = body::receive(body, self.limits, &self.memory, reserved).await?;
         let is_packed = codings.is_some() || body.starts_with(b"\x1f\x8b");
         let body = if is_packed { self.decompressed(body, codings, reserved).await? } else { body };
         let corpus = self.core.corpus_header().and_then(|name| parts.headers.get(name));
@@ -304,6 +317,26 @@ impl Edge {
     }
 }
 
+/// Returns true for the methods that read. The answer to `HEAD` is sent without its body.
+fn is_get(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Returns the answer to a client without the token, with the challenge of RFC 6750.
+fn unauthorized(fault: TokenFault) -> Answer {
+    let (detail, challenge) = match fault {
+        TokenFault::Missing => {
+            ("the request has no token; send it as `Authorization: Bearer TOKEN`", "Bearer")
+        }
+        TokenFault::Wrong => (
+            "the token is wrong; send the one that api.token_file or api.token_env of the server names",
+            "Bearer error=\"invalid_token\", error_description=\"the token is wrong\"",
+        ),
+    };
+    let problem = Problem::new(ProblemKind::Unauthorized, detail);
+    Answer { header: Some((WWW_AUTHENTICATE, challenge)), ..problem.into() }
+}
+
 /// Returns the content codings of a body, which may be in several headers, or `None` if no header has one.
 fn content_codings(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let all: Vec<_> = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes).collect();
@@ -335,7 +368,7 @@ impl Route {
         let (kind, id) = path.split_once('/').map_or((path, None), |(kind, id)| (kind, Some(id)));
         match (kind, id.map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned())) {
             ("lookup", None) => Self::LookUp,
-            ("pages", None) if *method == Method::GET => Self::PageOfUrl,
+            ("pages", None) if is_get(method) => Self::PageOfUrl,
             ("pages", None) => Self::Store,
             ("pages", Some(id)) => Self::Page(id),
             ("clusters", Some(id)) => Self::Cluster(id),
@@ -368,7 +401,7 @@ impl AsRef<[u8]> for Held {
 }
 
 fn response(answer: Answer, reserved: Reserved) -> Response<Full<Bytes>> {
-    let Answer { status, body, allow, is_text } = answer;
+    let Answer { status, body, header, is_text } = answer;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let content_type = match is_text {
         true => "text/plain; version=0.0.4; charset=utf-8",
@@ -380,22 +413,15 @@ fn response(answer: Answer, reserved: Reserved) -> Response<Full<Bytes>> {
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    if let Some(allow) = allow {
-        headers.insert(ALLOW, HeaderValue::from_static(allow));
+    if let Some((name, value)) = header {
+        headers.insert(name, HeaderValue::from_static(value));
     }
     match status {
-        StatusCode::UNAUTHORIZED => {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         StatusCode::UNSUPPORTED_MEDIA_TYPE => {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(OFFERED_CODINGS));
-        }
-        // The rest of the body may still be on its way, and will not be read.
-        StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE => {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         _ => {}
     }

@@ -5,8 +5,7 @@
 //! parsed, or during a wait for the disk. Cost of opening:
 //! loading the table, and deciding again on the pages in the journal.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use parking_lot::MappedRwLockReadGuard;
 
@@ -32,8 +31,8 @@ pub(crate) struct Store {
     /// The table for look-ups.
     reader: StageReader,
     recent: RwLock<Recent>,
-    /// True if nothing more can be stored until a restart.
-    journal_failed: AtomicBool,
+    /// The reason why the last store failed; `None` if it worked.
+    storing_fault: Mutex<Option<String>>,
 }
 
 /// The state of the journal when a store was opened.
@@ -85,7 +84,7 @@ impl Store {
             reader: table.reader(),
             table,
             recent: RwLock::new(Recent::new(config.api.recent_bytes_max)),
-            journal_failed: AtomicBool::new(false),
+            storing_fault: Mutex::default(),
         }
     }
 
@@ -168,9 +167,9 @@ impl Store {
         self.read()?.clusterer().check()
     }
 
-    /// Records that the journal accepts no more pages.
-    pub(super) fn journal_has_failed(&self) {
-        self.journal_failed.store(true, Ordering::Relaxed);
+    /// Records the reason why pages cannot be stored now; `None` if they can.
+    pub(super) fn set_storing_fault(&self, fault: Option<String>) {
+        *self.storing_fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
     }
 
     /// Returns the position of the table. Only the committer, and those that open the store, may call it.
@@ -236,10 +235,8 @@ impl Tables for Store {
     }
 
     fn not_ready(&self) -> Option<String> {
-        if self.journal_failed.load(Ordering::Relaxed) {
-            return Some("pages cannot be stored until a restart, since the journal has failed".to_owned());
-        }
-        self.check().err().map(|fault| unreliable(&fault).detail)
+        let fault = self.storing_fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        fault.or_else(|| self.check().err().map(|fault| unreliable(&fault).detail))
     }
 
     fn measure(&self) {

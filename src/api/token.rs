@@ -56,21 +56,32 @@ impl Token {
         Ok(Some(Self(token.as_bytes().into())))
     }
 
-    /// Returns true if an `Authorization` header contains this token. The time that this takes depends only
-    /// on the length of what the client sent, which the client knows.
-    #[must_use]
-    pub(crate) fn is_in(&self, authorization: Option<&[u8]>) -> bool {
+    /// Checks that an `Authorization` header contains this token. The time that this takes depends only on the
+    /// length of what the client sent, which the client knows.
+    ///
+    /// # Errors
+    /// The header contains no token, or another one.
+    pub(crate) fn check(&self, authorization: Option<&[u8]>) -> Result<(), TokenFault> {
         let given = authorization.and_then(|value| {
             let (scheme, token) = value.split_at_checked(7)?;
             scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token.trim_ascii())
         });
-        let Some(given) = given else { return false };
+        let given = given.filter(|token| !token.is_empty()).ok_or(TokenFault::Missing)?;
         let mut different = u8::from(given.len() != self.0.len());
         for (at, byte) in given.iter().enumerate() {
             different |= black_box(byte ^ self.0[at % self.0.len()]);
         }
-        black_box(different) == 0
+        if black_box(different) == 0 { Ok(()) } else { Err(TokenFault::Wrong) }
     }
+}
+
+/// The reason why a client is not authorized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenFault {
+    /// The request has no token.
+    Missing,
+    /// The request has another token.
+    Wrong,
 }
 
 #[cfg(test)]
@@ -80,21 +91,21 @@ mod tests {
     #[test]
     fn only_the_right_token_is_accepted() {
         let token = Token(b"0123456789abcdef".as_slice().into());
-        assert!(token.is_in(Some(b"Bearer 0123456789abcdef")));
-        assert!(token.is_in(Some(b"bearer  0123456789abcdef ")));
+        assert_eq!(token.check(Some(b"Bearer 0123456789abcdef")), Ok(()));
+        assert_eq!(token.check(Some(b"bearer  0123456789abcdef ")), Ok(()));
         for wrong in [
-            "",
-            "Bearer ",
             "Bearer 0123456789abcde",
             "Bearer 0123456789abcdef0",
             "Bearer 0123456789abcdef0123456789abcdef",
             "Bearer 0123456789abcdeg",
-            "Basic 0123456789abcdef",
-            "0123456789abcdef",
+            "Bearer Bearer 0123456789abcdef",
         ] {
-            assert!(!token.is_in(Some(wrong.as_bytes())), "{wrong:?}");
+            assert_eq!(token.check(Some(wrong.as_bytes())), Err(TokenFault::Wrong), "{wrong:?}");
         }
-        assert!(!token.is_in(None));
+        for missing in ["", "Bearer", "Bearer ", "Basic 0123456789abcdef", "0123456789abcdef"] {
+            assert_eq!(token.check(Some(missing.as_bytes())), Err(TokenFault::Missing), "{missing:?}");
+        }
+        assert_eq!(token.check(None), Err(TokenFault::Missing));
         assert_eq!(format!("{token:?}"), "Token(not shown)");
     }
 

@@ -64,7 +64,7 @@ impl AdminConsole {
     pub(crate) fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
         let path = request.uri.path();
         let rest = if path == "/console" { "" } else { path.strip_prefix(BASE)? };
-        if let Some(why) = self.site.refusal(&request.headers) {
+        if let Some(why) = self.site.refusal(request.version, &request.headers) {
             let body = format!("{why}\n");
             let answer =
                 Answer { status: StatusCode::FORBIDDEN, content_type: "text/plain; charset=utf-8", body };

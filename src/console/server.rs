@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use thiserror::Error;
@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use super::http::{self, Answer, Query};
 use super::site::{ConsoleRequest, Site};
 use crate::http::same_site::SameSite;
-use crate::http::{Client, Limits, Port};
+use crate::http::{Client, Limits, Port, RequestBody};
 
 /// Maximum number of requests that are processed at once. Others wait.
 const PLACES: usize = 2;
@@ -107,9 +107,9 @@ struct Edge {
 }
 
 impl Edge {
-    async fn answer(&self, request: Request<Incoming>, client: Client) -> Response<Full<Bytes>> {
+    async fn answer(&self, request: Request<RequestBody>, client: Client) -> Response<Full<Bytes>> {
         // Only this machine can reach the port.
-        if let Some(why) = SameSite::for_pages(true).refusal(request.headers()) {
+        if let Some(why) = SameSite::for_pages(true).refusal(request.version(), request.headers()) {
             return text_response(StatusCode::FORBIDDEN, &why);
         }
         match (request.method(), request.uri().path()) {
@@ -125,7 +125,7 @@ impl Edge {
         }
     }
 
-    async fn post(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
+    async fn post(&self, request: Request<RequestBody>, client: &Client) -> Response<Full<Bytes>> {
         // A permit comes before the body is read, so memory holds at most one form per permit.
         let Ok(_place) = self.places.acquire().await else {
             return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
@@ -133,17 +133,19 @@ impl Edge {
         let (parts, body) = request.into_parts();
         let bytes_max = self.site.form_bytes_max();
         if body.size_hint().lower() > bytes_max as u64 {
-            return closing(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+            return text_response(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
         }
         let body = Limited::new(body, bytes_max).collect();
         let body = match timeout(BODY_TIMEOUT, body).await {
             Ok(Ok(body)) => body.to_bytes().to_vec(),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                return closing(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+                return text_response(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
             }
-            Ok(Err(_)) => return closing(StatusCode::BAD_REQUEST, "the form ended early; send it again"),
+            Ok(Err(_)) => {
+                return text_response(StatusCode::BAD_REQUEST, "the form ended early; send it again");
+            }
             Err(_) => {
-                return closing(
+                return text_response(
                     StatusCode::REQUEST_TIMEOUT,
                     "the form did not arrive in time; send it again",
                 );
@@ -153,7 +155,7 @@ impl Edge {
         self.answer_on_thread(parts, body).await
     }
 
-    async fn get(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
+    async fn get(&self, request: Request<RequestBody>, client: &Client) -> Response<Full<Bytes>> {
         let Ok(_place) = self.places.acquire().await else {
             return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
         };
@@ -191,11 +193,4 @@ impl Edge {
 
 fn text_response(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
     Answer { status, content_type: "text/plain; charset=utf-8", body: format!("{why}\n") }.into_response()
-}
-
-/// Returns a response that closes the connection, since the rest of the body will not be read.
-fn closing(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
-    let mut response = text_response(status, why);
-    response.headers_mut().insert(hyper::header::CONNECTION, HeaderValue::from_static("close"));
-    response
 }

@@ -6,8 +6,9 @@
 //! Invariants: a client that is slow, or sends nothing, keeps no other client out: a new connection replaces the
 //! one that has been waiting for longest. A client that does not read is cut off. At a stop no further
 //! connection is accepted, and requests in flight are answered. Memory: the connections, each with a buffer of
-//! at most 32 KiB, and their answers.
+//! at most 32 KiB, and their answers. An answer that closes the connection says so.
 
+mod body;
 mod connections;
 pub(crate) mod same_site;
 mod socket;
@@ -17,10 +18,12 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, EXPECT, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -28,6 +31,7 @@ use hyper_util::rt::TokioTimer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 
+pub(crate) use body::RequestBody;
 pub(crate) use connections::AtWork;
 use connections::{Activity, Connections};
 use socket::Socket;
@@ -146,9 +150,9 @@ impl Port {
 }
 
 /// A function that answers requests.
-pub(crate) trait Answer<F>: Fn(Request<Incoming>, Client) -> F + Clone + Send + 'static {}
+pub(crate) trait Answer<F>: Fn(Request<RequestBody>, Client) -> F + Clone + Send + 'static {}
 
-impl<F, T: Fn(Request<Incoming>, Client) -> F + Clone + Send + 'static> Answer<F> for T {}
+impl<F, T: Fn(Request<RequestBody>, Client) -> F + Clone + Send + 'static> Answer<F> for T {}
 
 /// Serves one connection until it ends, or until it is idle and `stop` is true.
 async fn serve_connection<F>(
@@ -162,16 +166,28 @@ async fn serve_connection<F>(
 {
     // Answers are written as a whole, so waiting for more data would only delay them.
     let _ = stream.set_nodelay(true);
-    let answer = service_fn(move |request| {
+    let has_rest = Arc::new(AtomicBool::new(false));
+    let socket = Socket::new(stream, limits.write_timeout, Arc::clone(&has_rest));
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let is_awaited = request.headers().contains_key(EXPECT);
+        let request = request.map(|body| RequestBody::new(body, is_awaited));
+        let (rest, has_rest) = (request.body().clone(), Arc::clone(&has_rest));
         let answered = answer(request, client.clone());
-        async move { Ok::<_, Infallible>(answered.await) }
+        async move {
+            let mut response = answered.await;
+            if !rest.ends().await {
+                has_rest.store(true, Ordering::Relaxed);
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response)
+        }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)
         .max_buf_size(HEAD_BYTES_MAX)
         .keep_alive(limits.keep_alive);
-    let connection = http.serve_connection(Socket::new(stream, limits.write_timeout), answer);
+    let connection = http.serve_connection(socket, answer);
     let mut connection = std::pin::pin!(connection);
     // A client that goes away early or is too slow needs no message.
     tokio::select! {

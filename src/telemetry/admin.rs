@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::health::Health;
-use crate::http::{Limits, Port};
+use crate::http::{Limits, Port, RequestBody};
 
 /// Limits on the clients: probes and scrapers are few, and send one request each.
 const LIMITS: Limits = Limits {
@@ -67,7 +67,7 @@ impl AdminPort {
         metrics: PrometheusHandle,
         more_paths: Option<MorePaths>,
     ) {
-        let answer = move |request: Request<Incoming>, _| {
+        let answer = move |request: Request<RequestBody>, _| {
             std::future::ready(respond(&request.into_parts().0, &health, &metrics, more_paths.as_ref()))
         };
         self.0.serve(limits, answer).await;
@@ -81,7 +81,10 @@ fn respond(
     more_paths: Option<&MorePaths>,
 ) -> Response<Full<Bytes>> {
     if request.method != Method::GET && request.method != Method::HEAD {
-        return text(StatusCode::METHOD_NOT_ALLOWED, "GET only\n".to_owned());
+        let mut response =
+            text(StatusCode::METHOD_NOT_ALLOWED, "this port allows only GET and HEAD\n".to_owned());
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
     }
     if let Some(answer) = more_paths.and_then(|more_paths| more_paths(request)) {
         return answer;
@@ -155,8 +158,14 @@ mod tests {
             slow.push(stream);
         }
         for path in ["/livez", "/readyz", "/metrics"] {
-            let answer = ask(address, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
-            assert!(answer.starts_with("HTTP/1.1 "), "{path}: {answer:?}");
+            for (method, body) in [("GET", ""), ("GET", "{}"), ("PUT", "{}")] {
+                let length = body.len();
+                let head = format!("{method} {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n");
+                let answer = ask(address, &format!("{head}\r\n{body}"));
+                assert!(answer.starts_with("HTTP/1.1 "), "{path}: {answer:?}");
+                // The port takes one request of each connection.
+                assert!(answer.contains("\r\nconnection: close\r\n"), "{path}: {answer}");
+            }
         }
         // The first connections are closed, since their number is limited.
         slow[0].set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");

@@ -179,6 +179,27 @@ fn other_sites_are_refused() {
         let (head, body) = console.ask(request, &headers, &fields);
         assert!(head.starts_with("HTTP/1.1 403") && !body.contains('<'), "{headers}: {head}");
     }
+    // A link may lead here, but a page of another site must not embed an answer, nor have it computed.
+    for (mode, dest, status) in [
+        ("navigate", "document", "404"),
+        ("no-cors", "image", "403"),
+        ("no-cors", "script", "403"),
+        ("navigate", "iframe", "403"),
+        ("cors", "empty", "403"),
+    ] {
+        let from =
+            format!("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: {mode}\r\nSec-Fetch-Dest: {dest}\r\n");
+        let (head, _) = console.ask("GET /compare?a=x&b=y", &from, b"");
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{mode} {dest}: {head}");
+    }
+    // The connection can be used again, or the answer says that it cannot.
+    for length in [9_999, 9_999_999] {
+        let request = format!("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n");
+        let closing = " ".repeat(9_999) + "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let (head, rest) = console.send((request + &closing).as_bytes());
+        assert_eq!(head.contains("\r\nconnection: close"), length > 9_999, "{head}");
+        assert_eq!(rest.contains("HTTP/1.1 200"), length == 9_999, "{rest}");
+    }
     let own = format!("{kind}Origin: http://{}\r\nSec-Fetch-Site: same-origin\r\n", console.address);
     assert!(console.ask("POST /compare", &own, &fields).0.starts_with("HTTP/1.1 200"));
     for request in ["DELETE /", "PUT /compare", "POST /", "OPTIONS /compare"] {

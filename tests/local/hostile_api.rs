@@ -331,3 +331,113 @@ fn listed_host_names_are_answered() {
         run.stderr
     );
 }
+
+/// Returns everything that the server sends until it closes the connection.
+fn raw(server: &Server, request: &[u8]) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(server.address()).expect("the port is open");
+    stream.set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");
+    stream.write_all(request).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).map(|_| answer.to_ascii_lowercase())
+}
+
+/// A client that reuses a connection must know if an answer closes it: otherwise its next request is lost.
+#[test]
+fn an_early_answer_keeps_the_connection_or_says_that_it_is_closed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let token = write(folder.path(), "token", "a-token-of-the-tests\n");
+    let config = format!("[api]\ntoken_file = {token:?}\nrequests_per_second = 1\n");
+    let config = write(folder.path(), "token.toml", config);
+    let limited =
+        Server::start(&folder.path().join("limited"), &["--config", config.to_str().expect("UTF-8")]);
+    let open = server(folder.path());
+    let json = "Content-Type: application/json\r\n";
+    for (server, request, headers, status) in [
+        (&open, "POST /livez", "", 405),
+        (&open, "GET /livez", "", 200),
+        (&open, "POST /v1/page", json, 404),
+        (&open, "GET /v1/pages/x", json, 404),
+        (&open, "DELETE /v1/pages", json, 405),
+        (&open, "POST /v1/pages", "Origin: http://evil.example\r\n", 403),
+        (&open, "POST /v1/pages", "Content-Type: application/json\r\nContent-Encoding: x\r\n", 415),
+        (&limited, "POST /v1/pages", json, 401),
+        (&limited, "POST /v1/pages", json, 429),
+    ] {
+        for bytes in [10, 100_000, 1 << 20] {
+            let mut client = server.connect();
+            let mut ask = || client.ask(request, headers, &vec![b' '; bytes]);
+            let mut answer = ask().expect("an answer");
+            for _ in 0..20 {
+                let closes = answer.head.to_ascii_lowercase().contains("\r\nconnection: close\r\n");
+                assert_eq!(closes, bytes == 1 << 20, "{request} with {bytes} bytes: {}", answer.head);
+                let next = ask();
+                assert_eq!(next.is_none(), closes, "{request} with {bytes} bytes");
+                let Some(next) = next else { break };
+                answer = next;
+                if answer.status == status {
+                    break;
+                }
+            }
+            let expected = if status == 429 { vec![401, 429] } else { vec![status, 429] };
+            assert!(expected.contains(&answer.status), "{request} with {bytes} bytes: {}", answer.head);
+        }
+    }
+    is_served(&open);
+}
+
+/// A client that is still sending must get the answer, not a reset.
+#[test]
+fn a_client_that_still_sends_gets_the_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    let head = "POST /v1/page HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999\r\n";
+    let body = " ".repeat(200_000);
+    let answer = raw(&server, format!("{head}\r\n{body}").as_bytes()).expect("no reset");
+    assert!(answer.starts_with("http/1.1 404") && answer.contains("connection: close"), "{answer}");
+    // Nothing is read of a body that the client sends only if it is asked to.
+    let answer = raw(&server, format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).expect("no reset");
+    assert!(answer.starts_with("http/1.1 404") && answer.contains("connection: close"), "{answer}");
+    // A slow rest is not waited for.
+    let slow = head.replace("9999999", "9");
+    let answer = raw(&server, format!("{slow}\r\n{{").as_bytes()).expect("no reset");
+    assert!(answer.starts_with("http/1.1 404") && answer.contains("connection: close"), "{answer}");
+    server.stop();
+}
+
+#[test]
+fn http_1_0_and_head_are_answered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    let page = json!({ "id": "a", "url": "http://a/", "text": article(1, 20) });
+    let stored = server.connect().store(&page);
+    let cluster = stored.body["verdict"]["cluster_id"].as_str().expect("an id");
+    for path in [
+        "/livez",
+        "/readyz",
+        "/metrics",
+        "/v1/pages/a",
+        "/v1/pages?url=http%3A%2F%2Fa%2F",
+        "/v1/pages/b",
+        "/v1/pages",
+        &format!("/v1/clusters/{cluster}"),
+        "/v1/clusters/x",
+        "/v1/lookup",
+        "/v2",
+    ] {
+        let ask = |method: &str, version: &str, headers: &str| {
+            let answer = raw(&server, format!("{method} {path} HTTP/{version}\r\n{headers}\r\n").as_bytes());
+            let answer = answer.expect("an answer");
+            let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+            (head.lines().next().expect("a status")[9..12].to_owned(), body.to_owned())
+        };
+        let local = "Host: localhost\r\nConnection: close\r\n";
+        let (status, body) = ask("GET", "1.1", local);
+        assert_eq!(ask("HEAD", "1.1", local), (status.clone(), String::new()), "{path}");
+        let old = ask("GET", "1.0", "");
+        assert_eq!(old.0, status, "{path}");
+        assert!(path == "/metrics" || old.1 == body, "{path}: {} and {body}", old.1);
+        assert_eq!(ask("GET", "1.0", "Host: evil.example\r\n").0, "403", "{path}");
+        assert_eq!(ask("GET", "1.1", "Connection: close\r\n").0, "403", "{path}");
+    }
+    server.stop();
+}

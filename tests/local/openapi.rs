@@ -63,8 +63,7 @@ impl Limited {
     fn ask(&mut self, request: &str, content_type: &str, body: impl AsRef<[u8]>) -> Answer {
         let headers = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: {content_type}\r\n");
         let answer = self.client.ask(request, &headers, body.as_ref()).expect("an answer");
-        // The server closes such a connection, since it does not read the rest of the body.
-        if answer.status == 408 || answer.status == 413 {
+        if answer.head.to_ascii_lowercase().contains("connection: close") {
             self.client = self._server.connect();
         }
         answer
@@ -168,9 +167,20 @@ fn refusals(api: &mut Api, limited: &mut Limited) {
         (CLUSTER, "GET /v1/clusters/a"),
         (OPERATIONS[2], "GET /metrics"),
     ] {
-        for headers in ["", "Authorization: Bearer wrong\r\n"] {
+        for (headers, detail, challenge) in [
+            ("", "the request has no token", "bearer\r\n"),
+            ("Authorization: Basic abc\r\n", "the request has no token", "bearer\r\n"),
+            ("Authorization: Bearer wrong\r\n", "the token is wrong", "bearer error=\"invalid_token\""),
+        ] {
             let answer = limited.client.ask(request, headers, b"").expect("an answer");
             api.check(operation, 401, &answer);
+            assert!(
+                answer.body["detail"].as_str().is_some_and(|said| said.starts_with(detail)),
+                "{}",
+                answer.body
+            );
+            let head = answer.head.to_ascii_lowercase();
+            assert!(head.contains(&format!("www-authenticate: {challenge}")), "{head}");
         }
         let answer = limited.client.ask(request, "Origin: http://evil.example\r\n", b"").expect("an answer");
         api.check(operation, 403, &answer);

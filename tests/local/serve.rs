@@ -635,13 +635,13 @@ fn whatever_bit_of_a_file_is_flipped_no_answered_page_is_deleted() {
     server.stop();
 }
 
-/// A limit on the size of files simulates a full disk.
+/// A limit on the size of files simulates a full disk. It is lifted later.
 #[test]
 fn on_a_full_disk_no_page_is_reported_as_stored() {
     let folder = folder();
     let program = env!("CARGO_BIN_EXE_leitong");
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", "ulimit -f 16; exec \"$0\" serve \"$@\"", program]);
+    command.args(["-c", "ulimit -S -f 16; exec \"$0\" serve \"$@\"", program]);
     let server = Server::try_start(command, folder.path()).unwrap_or_else(|stderr| panic!("{stderr}"));
     let mut client = server.connect();
     let mut stored = Vec::new();
@@ -659,6 +659,22 @@ fn on_a_full_disk_no_page_is_reported_as_stored() {
     // Look-ups continue, and answered pages are there after a start with room.
     assert_eq!(client.look_up(&page("x", &article(0, 20))).body["verdict"]["kind"], "EXACT_DUPLICATE");
     assert_eq!(client.get(&format!("/v1/pages/p{}", stored.len())).status, 404);
+    // An orchestrator sends requests elsewhere, so no other store may come that would show that there is room again.
+    for _ in 0..2 {
+        let ready = client.get("/readyz");
+        let why = ready.body.as_str().expect("a text").to_owned();
+        assert!(ready.status == 503 && why.contains("free disk space") && why.contains("os error"), "{why}");
+    }
+    assert_eq!(client.get("/livez").status, 200);
+    let lifted = std::process::Command::new("prlimit")
+        .args(["--fsize=unlimited", "--pid", &server.pid().to_string()])
+        .status()
+        .expect("prlimit");
+    assert!(lifted.success());
+    assert_eq!(client.get("/readyz").status, 200);
+    let late = format!("p{}", stored.len());
+    assert_eq!(client.store(&page(&late, &article(stored.len(), 20))).status, 200);
+    stored.push(late);
     server.kill();
     let server = Server::start(folder.path(), &[]);
     let mut client = server.connect();

@@ -134,6 +134,77 @@ fn helm_lint_accepts_the_chart() {
     tool("helm", &["lint", "--strict", CHART]);
 }
 
+/// Renders the chart with these values; returns Helm's message if it refuses them.
+fn rendered(values: &Value) -> Result<Vec<Value>, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let values = write(folder.path(), "values.json", values.to_string());
+    let run = Command::new(tools().join("helm"))
+        .args(["template", "crawl", CHART, "--values"])
+        .arg(values)
+        .current_dir(ROOT)
+        .output()
+        .expect("helm: `make all-tools`");
+    match run.status.success() {
+        true => Ok(objects(&String::from_utf8(run.stdout).expect("UTF-8"))),
+        false => Err(String::from_utf8_lossy(&run.stderr).into_owned()),
+    }
+}
+
+/// YAML reads a tag such as 1.10 as a number, and Helm would write 20261128 as 2.0261128e+07.
+#[test]
+fn values_of_a_wrong_type_and_unknown_values_are_refused() {
+    for (values, says) in [
+        (json!({"image": {"tag": 20_261_128}}), "/image/tag"),
+        (json!({"image": {"tag": 1.1}}), "/image/tag"),
+        (json!({"podAnnotations": {"version": 1.1}}), "/podAnnotations/version"),
+        (json!({"nodeSelector": {"gpu": true}}), "/nodeSelector/gpu"),
+        (json!({"snapshots": {"size": 10_000_000_000_u64}}), "/snapshots/size"),
+        (json!({"keda": {"lagThreshold": 1.5}}), "/keda/lagThreshold"),
+        (json!({"keda": {"lagThreshold": "1e6"}}), "/keda/lagThreshold"),
+        (json!({"replicas": "2"}), "/replicas"),
+        (json!({"role": "both"}), "/role"),
+        (json!({"networkPolicy": {"enabled": "false"}}), "/networkPolicy/enabled"),
+        (json!({"networkPolicy": {"enabled": null}}), "enabled"),
+        (json!({"networkPolicy": null}), "networkPolicy"),
+        (json!({"networkPolicy": {"kafkaPorts": ["9092", 70_000]}}), "/networkPolicy/kafkaPorts"),
+        (json!({"networkPolicy": {"metricsFrom": [{}]}}), "/networkPolicy/metricsFrom/0"),
+        (json!({"networkpolicy": {"enabled": true}}), "'networkpolicy' not allowed"),
+        (json!({"api": {"form": []}}), "'form' not allowed"),
+    ] {
+        let refused = rendered(&values).expect_err(&values.to_string());
+        assert!(refused.contains(says), "{values}: {refused}");
+    }
+    let settings = json!({"image": {"tag": "1.10"}, "keda": {"enabled": true, "lagThreshold": 1_000_000},
+                          "secretName": "123", "global": {"team": "crawl"}});
+    let objects = rendered(&settings).expect("accepted");
+    let container = &worker_spec(&objects)["containers"][0];
+    assert_eq!(container["image"], "leitong:1.10");
+    assert_eq!(container["envFrom"][0]["secretRef"]["name"], "123");
+    let trigger = &of_kind(&objects, "ScaledObject")["spec"]["triggers"][0]["metadata"];
+    assert_eq!(trigger["lagThreshold"], "1000000");
+}
+
+/// In a NetworkPolicy, a rule with an empty list of peers or ports allows all of them.
+#[test]
+fn an_emptied_list_closes_the_network_policy() {
+    for nothing in [json!([]), Value::Null] {
+        let lists = json!({"metricsFrom": nothing, "kafkaPorts": nothing, "collectorPorts": nothing});
+        let values = json!({"networkPolicy": lists, "api": {"enabled": true, "from": nothing}});
+        let closed = rendered(&values).expect("accepted");
+        let policy = &of_kind(&closed, "NetworkPolicy")["spec"];
+        assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]));
+        assert_eq!(policy["ingress"], json!([]));
+        let dns = json!([{"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]}]);
+        assert_eq!(policy["egress"], dns);
+        let one = json!({"networkPolicy": {"metricsFrom": nothing, "kafkaPorts": [9092]}, "api": {"enabled": true}});
+        let objects = rendered(&one).expect("accepted");
+        let policy = &of_kind(&objects, "NetworkPolicy")["spec"];
+        assert_eq!(list(&policy["ingress"]).len(), 1);
+        assert_eq!(policy["ingress"][0]["ports"][0]["port"], "api");
+        assert_eq!(policy["egress"][1]["ports"], json!([{"port": 9092, "protocol": "TCP"}]));
+    }
+}
+
 /// The schemas of one version of Kubernetes; unknown fields are errors.
 struct Schemas {
     version: &'static str,

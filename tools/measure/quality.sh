@@ -9,7 +9,6 @@ set -euo pipefail
 page=$1
 details=$2
 data=${LEITONG_DATA:-../shared/data}
-tools=$data/../tools
 leitong=${LEITONG:-target/release/leitong}
 [ -d "$data" ] || { echo "$data is not there: set LEITONG_DATA to the folder of labelled pages" >&2; exit 1; }
 work=$(mktemp -d)
@@ -19,45 +18,31 @@ trap 'rm -rf "$work"' EXIT
 # (lxml's cleaner, which trafilatura imports, is a separate package now.)
 python=$(tools/measure/python.sh datasketch==2.0.0 trafilatura==2.3.1 gne==0.4.3 lxml_html_clean==0.4.6)
 
-# Two more cells of a row: F1 and precision of MinHash with two minimum similarities.
-minhash() { # PAGES
-  "$python" tools/measure/minhash.py "$leitong" "$1" "$work/five.jsonl" "$work/eight.jsonl" 2>/dev/null
-  local verdicts
-  for verdicts in five eight; do
-    python3 tools/measure/quality_sets.py score "$1" "$work/$verdicts.jsonl" | awk -F ' *[|] *' '{ printf " %s (%s) |", $5, $3 }'
-  done
+# Verdicts on labelled pages, with their addresses as `quality_sets.py addresses` makes them.
+verdicts() { # PAGES ADDRESSES CONFIG...
+  local pages=$1 addresses=$2
+  shift 2
+  python3 tools/measure/quality_sets.py addresses "$addresses" "$pages" > "$work/pages.jsonl"
+  "$leitong" dedup --overwrite "$@" --output "$work/$addresses.jsonl" "$work/pages.jsonl" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
 }
 
-# One row: verdicts on a set of pages, scored.
-verdicts() { # SET CONFIG...
-  local set=$1 file="$data/$1.jsonl.gz"
-  shift
-  # Some configurations are detector files, which no run of a user reads.
-  LEITONG_EVERY_SETTING=1 "$leitong" dedup "$@" --overwrite --output "$work/verdicts.jsonl" "$file" 2>/dev/null
-  python3 "$tools/score_verdicts.py" "$file" "$work/verdicts.jsonl" | python3 -c '
-import json, sys
-s = json.load(sys.stdin)
-pages = s["new"] + s["dup"]
-false_share = 100 * s["false_duplicates"] / pages
-print("| `%s` | %.3f | %.3f | %.3f | %d of %d (%.1f %%) |" % (sys.argv[1], s["precision"], s["recall"], s["f1"], s["false_duplicates"], pages, false_share))
-' "$set"
+# One row: the default without addresses, with them, and with each page on a host of its own; and MinHash twice.
+row() { # PAGES
+  local addresses
+  for addresses in none kept own; do verdicts "$1" "$addresses"; done
+  "$python" tools/measure/minhash.py "$leitong" "$1" "$work/five.jsonl" "$work/eight.jsonl" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+  python3 tools/measure/quality_sets.py score --kinds "$work/kinds.txt" "$1" "$work"/{none,kept,own,five,eight}.jsonl
 }
 
-# The same for pages made by tools/measure/quality_sets.py, with results by kind and by length of the original.
-changed() { # SET CONFIG...
-  local set=$1 file="$work/sets/$1.jsonl"
-  shift
-  "$leitong" dedup "$@" --overwrite --output "$work/verdicts.jsonl" "$file" 2>/dev/null
-  python3 tools/measure/quality_sets.py score --kinds "$file" "$work/verdicts.jsonl" > "$work/score.txt"
-  head -1 "$work/score.txt"
-  tail -n +2 "$work/score.txt" | sed "s/^    /$set, /" >> "$work/kinds.txt"
+# A table with its means.
+table() { # PAGES...
+  local pages
+  {
+    echo "| pages | precision | recall | F1 | false duplicates | with addresses | own hosts | MinHash, J ≥ .5 | MinHash, J ≥ .8 |"
+    echo "|---|---|---|---|---|---|---|---|---|"
+    for pages in "$@"; do row "$pages"; done
+  } | python3 tools/measure/quality_sets.py summary
 }
-
-head='| pages | precision | recall | F1 | false duplicates |
-|---|---|---|---|---|'
-
-beside='| pages | precision | recall | F1 | false duplicates | MinHash, J ≥ .5 | MinHash, J ≥ .8 |
-|---|---|---|---|---|---|---|'
 
 cat > "$work/mixed.toml" <<'TOML'
 # The paper's setting with a well-mixed hash.
@@ -73,32 +58,18 @@ sed 's/max_distance = 3/max_distance = 9/; s/"tf"/"ln-tf"/' "$work/mixed.toml" >
 
 python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out --leitong "$leitong" \
   ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
+# Its pages are not scored as duplicates or others.
+mv "$work/sets/relations.jsonl" "$work"
 
 {
-  echo "### Default configuration: sets that it was not optimised for"
+  echo "### Sets that had no part in any choice"
   echo
-  {
-    echo "$beside"
-    for set in real_newsletters neardup_zh_xitu shells_zh_coolshell; do
-      echo "$(verdicts "$set")$(minhash "$data/$set.jsonl.gz")"
-    done
-    for set in "$work"/sets/*.jsonl; do
-      set=$(basename "$set" .jsonl)
-      [ "$set" = relations ] || echo "$(changed "$set")$(minhash "$work/sets/$set.jsonl")"
-    done
-  } | python3 tools/measure/quality_sets.py summary
+  table "$data"/{real_newsletters,neardup_zh_xitu,shells_zh_coolshell}.jsonl.gz "$data"/real3_*.jsonl.gz
   echo
-  echo "### Default configuration: sets that it was chosen with"
+  echo "### Sets that the default was chosen with"
   echo
-  {
-    echo "$beside"
-    for set in real_advisories real_blog_shells real_i18n_docs real_laws_de real_poems_zh real_recipes_zh real_terms real_tldr_short \
-      neardup_zh_lctt neardup_zh_fudan neardup_zh_script_pairs templates_zh; do
-      echo "$(verdicts "$set")$(minhash "$data/$set.jsonl.gz")"
-    done
-  } | python3 tools/measure/quality_sets.py summary
-  echo
-  echo "MinHash: 128 permutations of character 5-grams with LSH (\`datasketch\`), Single-Pass, on the same texts; F1, and precision in brackets."
+  table "$data"/real_{advisories,blog_shells,i18n_docs,laws_de,poems_zh,recipes_zh,terms,tldr_short}.jsonl.gz \
+    "$data"/{neardup_zh_lctt,neardup_zh_fudan,neardup_zh_script_pairs,templates_zh}.jsonl.gz
   echo
   echo "### Excerpts and merged pages"
   echo
@@ -106,8 +77,26 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   echo
   echo "| kind | pages | \`SAME\` | \`EXCERPT\` | \`EXTENDS\` | \`OVERLAPS\` | \`ALIKE\` | another page | duplicates |"
   echo "|---|---|---|---|---|---|---|---|---|"
-  "$leitong" dedup --overwrite --output "$work/verdicts.jsonl" "$work/sets/relations.jsonl" 2>/dev/null
-  python3 tools/measure/quality_sets.py relations "$work/sets/relations.jsonl" "$work/verdicts.jsonl"
+  "$leitong" dedup --overwrite --output "$work/verdicts.jsonl" "$work/relations.jsonl" 2>/dev/null
+  python3 tools/measure/quality_sets.py relations "$work/relations.jsonl" "$work/verdicts.jsonl"
+  echo
+  echo "### False matches per pair of unrelated texts"
+  echo
+  cargo bench --quiet --bench false_matches
+} | tee "$work/tables.md"
+
+{
+  echo "### Generated copies of texts that had no part in any choice"
+  echo
+  table "$work"/sets/*.jsonl
+  echo
+  echo "### By kind of page or change, by letters or language of the original, and by how false duplicates differ"
+  echo
+  echo "Without addresses / with them / with each page on a host of its own:"
+  echo
+  echo "| set, kind | found | of | false duplicates |"
+  echo "|---|---|---|---|"
+  cat "$work/kinds.txt"
   echo
   echo "### Pages of one paged article"
   echo
@@ -121,21 +110,9 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   echo
   echo "### What pages say about their source"
   echo
-  echo "Authors, days of publication and publishers (\`tools/measure/credits.py\` says how they are counted, [extraction](extraction.md) says what they are):"
+  echo "Authors, days of publication and publishers (\`tools/measure/credits.py\` says how they are counted, [extraction](../../../docs/extraction.md) says what they are):"
   echo
   "$python" tools/measure/credits.py "$leitong" "$data" --peers 2>/dev/null
-  echo
-  echo "### False matches per pair of unrelated texts"
-  echo
-  cargo bench --quiet --bench false_matches
-} | tee "$work/tables.md"
-
-{
-  echo "### By kind of change, and by letters or language of the original"
-  echo
-  echo "| set, kind | found | of | false duplicates |"
-  echo "|---|---|---|---|"
-  sed -E 's/^(.*): ([0-9]+) of ([0-9]+) found, ([0-9]+) false$/| \1 | \2 | \3 | \4 |/' "$work/kinds.txt"
   echo
   echo "### The same text in other themes"
   echo
@@ -153,9 +130,12 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
     echo
     echo "### ${variant#*:}"
     echo
-    echo "$head"
+    echo "| pages | precision | recall | F1 | false duplicates |"
+    echo "|---|---|---|---|---|"
     for set in neardup_zh_lctt neardup_zh_xitu neardup_zh_fudan; do
-      verdicts "$set" --config "$config"
+      # These configurations are detector files, which no run of a user reads.
+      LEITONG_EVERY_SETTING=1 verdicts "$data/$set.jsonl.gz" kept --config "$config"
+      python3 tools/measure/quality_sets.py score "$data/$set.jsonl.gz" "$work/kept.jsonl"
     done
   done
 } | tee "$work/details.md"

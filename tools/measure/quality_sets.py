@@ -2,7 +2,8 @@
 """Makes realistic near-duplicates of the labelled pages, and scores verdicts on them.
 
 usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N] [--languages FILE] [--leitong PROGRAM]
-       quality_sets.py score PAGES VERDICTS
+       quality_sets.py addresses none|kept|own PAGES
+       quality_sets.py score [--kinds FILE] PAGES VERDICTS…
        quality_sets.py relations PAGES VERDICTS
        quality_sets.py series FILE [--pages N]
        quality_sets.py largest VERDICTS
@@ -18,7 +19,11 @@ those of `held-out`, whose changed copies had no part in any choice. (The unchan
 `series` writes a stream of pages of ten templates, in which only numbers and a few names differ: no two are copies. `largest` prints the
 sizes of the largest clusters of some verdicts.
 
-`summary` writes a table of scores with the mean over its sets and the weakest of them before it; sets without a copy have no F1.
+`addresses` prints labelled pages as they are, without `url`, or with each page on a host of its own. `score` prints a row of a table:
+precision, recall, F1 and false duplicates of the first verdicts, and F1 with precision of the others. `--kinds` appends to a file how
+many copies of each kind were found, and how the pages that were wrongly called duplicates differ from their canonical page.
+
+`summary` writes a table of scores with the means over its sets and the weakest of them before it; sets without a copy have no F1.
 
 sets:
   reprints    Chinese articles as other sites reprint them: lead dropped, credit lines, advertisements, truncated, first page only
@@ -33,6 +38,7 @@ sets:
               of these are related to a source page by their verdict, and how
 """
 import argparse
+import difflib
 import gzip
 import hashlib
 import json
@@ -45,6 +51,8 @@ import tempfile
 
 SEED = "leitong quality sets 1"
 PARTS = ("development", "held-out")
+# The first verdicts of `score` that are counted by kind: without addresses, with them, and on hosts of their own.
+COUNTED_BY_KIND = 3
 
 
 def lines(path):
@@ -571,47 +579,87 @@ def largest(arguments):
     print(f"Pages: {pages}; clusters: {len(sizes)}; pages of the largest: {', '.join(map(str, top))}")
 
 
+def addresses(arguments):
+    for number, p in enumerate(lines(arguments.pages)):
+        if arguments.which != "kept":
+            p.pop("url", None)
+        if arguments.which == "own":
+            p["url"] = f"http://h{number}.example/"
+        print(json.dumps(p, ensure_ascii=False))
+
+
 def summary(_):
     rows = [line.rstrip("\n") for line in sys.stdin]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
-    scores = {c[0]: (float(c[3]), float(c[5].split()[0])) for c in cells if float(c[3]) or float(c[5].split()[0])}
-    without = ", ".join(c[0] for c in cells if c[0] not in scores)
-    weakest = min(scores, key=lambda name: scores[name][0])
-    ours, theirs = (sum(pair[i] for pair in scores.values()) / len(scores) for i in (0, 1))
-    print(f"Mean F1 of {len(scores)} sets: {ours:.3f} (MinHash, J ≥ .5: {theirs:.3f}). Weakest: {weakest}, {scores[weakest][0]:.3f}."
-          + (f"\n{without} has no copies, so it has no F1." if without else ""))
+    scored = [c for c in cells if float(c[3])]
+    without = ", ".join(c[0] for c in cells if not float(c[3]))
+    mean = lambda column: sum(float(c[column].split()[0]) for c in scored) / len(scored)
+    weakest = min(scored, key=lambda c: float(c[3]))
+    print(f"Mean of {len(scored)} sets without addresses: F1 {mean(3):.3f}, precision {mean(1):.3f}. F1 with addresses: {mean(5):.3f};")
+    print(f"with each page on a host of its own: {mean(6):.3f}; MinHash, J ≥ .5: {mean(7):.3f}, J ≥ .8: {mean(8):.3f}.")
+    print(f"Weakest without addresses: {weakest[0]}, {weakest[3]}." + (f"\n{without} has no copies, so it has no F1." if without else ""))
     print()
     print("\n".join(rows))
 
 
+def difference(page, canonical):
+    """Returns how two pages differ of which one was wrongly called a duplicate of the other."""
+    text = lambda p: p.get("text") or re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", p.get("html", ""), flags=re.S)
+    # A word, a number with its points, or a Chinese letter; long texts are judged by their beginnings.
+    a, b = (re.findall(r"\d[\d.,:/-]*|[\u3040-\u9fff]|[^\W\d]+", text(p))[:1500] for p in (page, canonical))
+    blocks = [block for block in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if block[0] != "equal"]
+    changed = [(a[i:j], b[k:l]) for _, i, j, k, l in blocks]
+    apart = [sum(len(pair[side]) for pair in changed) for side in (0, 1)]
+    if not changed:
+        return "same words"
+    if all(word[0].isdigit() for pair in changed for words in pair for word in words):
+        return "numbers alone"
+    if min(apart) * 10 < min(len(a), len(b)) and max(apart) > 4 * min(apart):
+        return "one contains the other"
+    if max(apart) * 20 < max(len(a), len(b)):
+        return "a twentieth of the words"
+    return "a fifth of the words" if max(apart) * 5 < max(len(a), len(b)) else "more"
+
+
 def score(arguments):
-    """Prints one line of a table, and missed and false duplicates by kind and by length."""
-    cluster, kinds = {}, {}
-    verdicts = {v["page_id"]: v for v in lines(arguments.verdicts)}
-    right = wrong = missed = total = 0
-    for p in lines(arguments.pages):
-        cluster[p["id"]] = p["cluster"]
-        if p["label"] == "ambiguous":
-            continue
-        total += 1
-        v = verdicts[p["id"]]
-        found = v["kind"] in ("EXACT_DUPLICATE", "NEAR_DUPLICATE")
-        ok = found and cluster.get(v.get("canonical_page_id")) == p["cluster"]
-        right, wrong, missed = right + (ok and p["label"] == "dup"), wrong + (found and not ok), missed + (p["label"] == "dup" and not ok)
-        for by in (p.get("kind"), p.get("length")):
-            if by:
-                row = kinds.setdefault(by, [0, 0, 0])
-                row[0] += p["label"] == "dup" and ok
-                row[1] += p["label"] == "dup"
-                row[2] += found and not ok
-    precision = right / (right + wrong) if right + wrong else 1.0
-    recall = right / (right + missed) if right + missed else 1.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    """Prints one row of a table."""
+    pages = [p for p in lines(arguments.pages)]
+    by_id = {p["id"]: p for p in pages}
+    scored = [p for p in pages if p["label"] != "ambiguous"]
+    copies = sum(p["label"] == "dup" for p in scored)
+    kinds, cells = {}, []
+    for at, file in enumerate(arguments.verdicts):
+        verdicts = {v["page_id"]: v for v in lines(file)}
+        right = wrong = 0
+        for p in scored:
+            v = verdicts[p["id"]]
+            canonical = by_id.get(v.get("canonical_page_id"), {})
+            found = v["kind"] in ("EXACT_DUPLICATE", "NEAR_DUPLICATE")
+            ok = found and canonical.get("cluster") == p["cluster"]
+            is_copy = p["label"] == "dup"
+            right, wrong = right + (ok and is_copy), wrong + (found and not ok)
+            if not arguments.kinds or at >= COUNTED_BY_KIND:
+                continue
+            for by in (p.get("kind"), p.get("length"), found and not ok and "differ: " + difference(p, canonical)):
+                if by:
+                    row = kinds.setdefault(by, [0, [0] * COUNTED_BY_KIND, [0] * COUNTED_BY_KIND])
+                    row[0] += is_copy and at == 0 and not by.startswith("differ: ")
+                    row[1][at] += is_copy and ok
+                    row[2][at] += found and not ok
+        precision = right / (right + wrong) if right + wrong else 1.0
+        recall = right / copies if copies else 1.0
+        f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        if at == 0:
+            cells += [f"{precision:.3f}", f"{recall:.3f}", f"{f1:.3f}", f"{wrong} of {len(scored)} ({100 * wrong / len(scored):.1f} %)"]
+        else:
+            cells.append(f"{f1:.3f} ({precision:.3f})")
     name = pathlib.Path(arguments.pages).name.split(".")[0]
-    print(f"| `{name}` | {precision:.3f} | {recall:.3f} | {f1:.3f} | {wrong} of {total} ({100 * wrong / total:.1f} %) |")
+    print(f"| `{name}` | " + " | ".join(cells) + " |")
     if arguments.kinds:
-        for kind, (found, of, false) in sorted(kinds.items()):
-            print(f"    {kind}: {found} of {of} found, {false} false")
+        with open(arguments.kinds, "a", encoding="utf-8") as out:
+            for kind, (of, found, false) in sorted(kinds.items()):
+                shown = lambda counts: " / ".join(map(str, counts))
+                out.write(f"| {name}, {kind} | {shown(found) if of else ''} | {of or ''} | {shown(false)} |\n")
 
 
 if __name__ == "__main__":
@@ -627,10 +675,14 @@ if __name__ == "__main__":
     p.set_defaults(run=make)
     p = commands.add_parser("summary")
     p.set_defaults(run=summary)
+    p = commands.add_parser("addresses")
+    p.add_argument("which", choices=["none", "kept", "own"])
+    p.add_argument("pages")
+    p.set_defaults(run=addresses)
     p = commands.add_parser("score")
     p.add_argument("pages")
-    p.add_argument("verdicts")
-    p.add_argument("--kinds", action="store_true")
+    p.add_argument("verdicts", nargs="+")
+    p.add_argument("--kinds", type=pathlib.Path)
     p.set_defaults(run=score)
     p = commands.add_parser("relations")
     p.add_argument("pages")

@@ -38,15 +38,12 @@ seconds() { # CONFIG
     awk '{ print $1 + $2 }'
 }
 
-python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out --leitong "$leitong" \
-  ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
-rm -f "$work/sets/relations.jsonl"
 {
   echo "# F1 of plain SimHash on the labelled sets, and CPU seconds for 10,000 documents next to the default (medians of 7 rounds),"
   echo "# $(date +'%B %Y'), by tools/measure/simhash.sh."
   echo "method	set	figure"
   for method in three nine; do
-    for file in "$data"/real_*.jsonl.gz "$data"/neardup_*.jsonl.gz "$data"/shells_*.jsonl.gz "$work"/sets/*.jsonl; do
+    for file in "$data"/{real*,neardup_*,shells_*}.jsonl.gz; do
       name=$(basename "$file" .gz)
       score "simhash-$method" "$work/$method.toml" "${name%.jsonl}" "$file"
     done

@@ -40,6 +40,8 @@ pub struct Journal {
     /// Number of bytes that are on disk and whole.
     bytes: u64,
     next_frame: u64,
+    /// Number of bytes of the last write, if it failed and was undone; otherwise 0.
+    refused: usize,
     /// True if a write may or may not have reached the disk. No more pages can be stored then.
     failed: bool,
 }
@@ -73,7 +75,7 @@ impl Journal {
             Ok((file, frame.len() as u64))
         };
         let (file, bytes) = write().map_err(at(path))?;
-        Ok(Self { file, path: path.to_owned(), head, bytes, next_frame: 1, failed: false })
+        Ok(Self { file, path: path.to_owned(), head, bytes, next_frame: 1, refused: 0, failed: false })
     }
 
     /// Opens the journal at `path`. Passes its head to `check`, and its batches to `each` in order. Returns
@@ -131,7 +133,8 @@ impl Journal {
             file.set_len(bytes).and_then(|()| file.sync_all()).map_err(at(path))?;
         }
         file.seek(SeekFrom::Start(bytes)).map_err(at(path))?;
-        let journal = Self { file, path: path.to_owned(), head, bytes, next_frame, failed: false };
+        let journal =
+            Self { file, path: path.to_owned(), head, bytes, next_frame, refused: 0, failed: false };
         Ok(Some((journal, torn)))
     }
 
@@ -141,30 +144,50 @@ impl Journal {
     /// The batch is not on disk, or may not be. If the partial write could be undone, the next call may
     /// succeed. Otherwise, this and all later calls fail until the journal is opened again.
     pub fn append(&mut self, batch: &JournalBatch) -> io::Result<()> {
-        if self.failed {
-            return Err(io::Error::other("an earlier write has failed; restart the process"));
-        }
         let message = batch.encode_to_vec();
         if message.len() > FRAME_BYTES_MAX {
             return Err(io::Error::other("the batch is too large; send smaller batches"));
         }
         let frame = frame(self.next_frame, self.head.salt, &message);
-        let written = self.file.write_all(&frame);
-        if let Err(error) = written {
-            // On a full disk, this restores the previous state.
-            let back = self.file.set_len(self.bytes);
-            let back = back.and_then(|()| self.file.seek(SeekFrom::Start(self.bytes)).map(drop));
-            self.failed = back.and_then(|()| self.file.sync_all()).is_err();
-            return Err(error);
-        }
-        if let Err(error) = self.file.sync_data() {
-            // It is unknown what a failed sync has left on disk.
-            self.failed = true;
-            return Err(error);
-        }
+        self.write(&frame)?;
         self.bytes += frame.len() as u64;
         self.next_frame += 1;
         Ok(())
+    }
+
+    /// Tries whether the last batch that [`Self::append`] could not write would have room now. The journal stays as it
+    /// is.
+    ///
+    /// # Errors
+    /// There is still no room, or the disk has failed.
+    pub fn try_again(&mut self) -> io::Result<()> {
+        // Zeros are no frame. If the process is killed here, they are cut off at the next start.
+        self.write(&vec![0; self.refused])?;
+        self.take_back()
+    }
+
+    /// Writes these bytes after the last frame.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.failed {
+            return Err(io::Error::other("an earlier write has failed; restart the process"));
+        }
+        if let Err(error) = self.file.write_all(bytes) {
+            // On a full disk, this restores the previous state.
+            self.refused = bytes.len();
+            let _ = self.take_back();
+            return Err(error);
+        }
+        // It is unknown what a failed sync has left on disk.
+        self.file.sync_data().inspect_err(|_| self.failed = true)?;
+        self.refused = 0;
+        Ok(())
+    }
+
+    /// Removes everything after the last frame.
+    fn take_back(&mut self) -> io::Result<()> {
+        let back = self.file.set_len(self.bytes);
+        let back = back.and_then(|()| self.file.seek(SeekFrom::Start(self.bytes)).map(drop));
+        back.and_then(|()| self.file.sync_all()).inspect_err(|_| self.failed = true)
     }
 
     /// Returns the number of bytes of the file.
@@ -305,6 +328,28 @@ mod tests {
             },
         )?;
         Ok((offsets, opened.expect("a file").1))
+    }
+
+    /// A trial must leave no trace, so that the next batch follows the last one.
+    #[test]
+    fn trying_again_leaves_the_journal_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, before) = written(folder.path(), 2);
+        let (mut journal, _) =
+            Journal::open(&path, |_| Ok(()), |_| Ok(())).expect("it opens").expect("a file");
+        for refused in [0, 1, 100_000] {
+            journal.refused = refused;
+            journal.try_again().expect("there is room");
+            assert_eq!(std::fs::read(&path).expect("a file"), before);
+        }
+        journal.append(&batch(1002)).expect("written");
+        assert_eq!(read(&path).expect("it opens"), (vec![1000, 1001, 1002], None));
+        // A trial that a kill interrupts leaves zeros, which are cut off.
+        journal.write(&[0; 100]).expect("written");
+        let (offsets, torn) = read(&path).expect("it opens");
+        assert_eq!((offsets, torn.map(|torn| torn.bytes)), (vec![1000, 1001, 1002], Some(100)));
+        journal.give_up();
+        assert!(journal.try_again().is_err());
     }
 
     /// The end that is cut off must not be deleted: it may be a frame that was damaged after its pages were

@@ -46,7 +46,7 @@ env:
     value: {{ .Values.kafka.bootstrapServers | quote }}
 envFrom:
   - secretRef:
-      name: {{ .Values.secretName }}
+      name: {{ .Values.secretName | quote }}
       # Optional: brokers may need no authentication. A worker names missing variables when it starts.
       optional: true
 {{- end -}}
