@@ -153,7 +153,7 @@ fn is_clause(part: &str) -> bool {
 }
 
 /// Returns true for a job, which may follow a name: `Harbour Correspondent`.
-fn is_job(part: &str) -> bool {
+pub(super) fn is_job(part: &str) -> bool {
     const JOBS: [&str; 12] = [
         "correspondent",
         "reporter",

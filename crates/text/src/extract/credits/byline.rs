@@ -65,6 +65,12 @@ const BYLINES_OF: [(&str, &[&str]); 19] = [
     ("id", &["penulis:", "oleh:", "oleh"]),
 ];
 
+/// Returns true if `words` are all that comes before an author's name, in any of the languages.
+pub(super) fn is_cue(words: &str) -> bool {
+    let cues = BYLINES.iter().chain(BYLINES_OF.iter().flat_map(|(_, cues)| *cues));
+    cues.map(|cue| cue.trim_end_matches(':')).any(|cue| cue_length(words, cue) == Some(words.len()))
+}
+
 /// Returns the length of `cue` at the start of `line`, in any case. Before a colon there may be a space, as in French,
 /// where it may be a narrow one.
 fn cue_length(line: &str, cue: &str) -> Option<usize> {

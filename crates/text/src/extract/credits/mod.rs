@@ -222,6 +222,13 @@ mod tests {
                 "<article><h1>Ferry to stop</h1><p>The old ferry, which nobody in the town had loved, was taken out of \
                  service on {time} after forty years, and sold to a museum in the capital.</p>{TEXT}</article>"
             ),
+            format!("<article><h1>Ferry to stop</h1><p>The farewell is on {time}.</p>{TEXT}</article>"),
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}<ul><li>{time}: the last trip to the islands</ul>{TEXT}</article>"
+            ),
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}<p>The farewell will be held on {time} at noon</p></article>"
+            ),
             format!(
                 "<article><h1>Ferry to stop</h1>{TEXT}</article><div class=comment><i itemprop=datePublished \
                  datetime=2019-02-03>x</i></div>"
@@ -235,6 +242,29 @@ mod tests {
         }
         for body in others {
             assert_eq!(of(&body), None, "{body}");
+        }
+    }
+
+    /// The label of an author's element, a link's words or the site must not be taken for a person.
+    #[test]
+    fn authors_are_people_and_not_labels() {
+        for (head, line, expected) in [
+            ("", "<p class=authors><i>Von: </i><a href=/o>Lena Orth</a></p>", &["Lena Orth"][..]),
+            ("", "<div class=author><span>Recipe by</span><span>Lena Orth</span></div>", &["Lena Orth"]),
+            ("", "<div class=author><b>Submitted by</b> <a href=/o>Lena Orth</a></div>", &["Lena Orth"]),
+            ("", "<div class=author-links><a href=#c>Zu den Kommentaren springen</a></div>", &[]),
+            ("<meta name=author content=Von>", "<p>By Lena Orth</p>", &["Lena Orth"]),
+            ("<meta name=author content='Bay Post'><meta property=og:site_name content='Bay Post'>", "", &[]),
+            (
+                "<meta name=author content='bay.example, Bay, Wales'><link rel=canonical href=https://www.bay.example/f>",
+                "<p>By Lena Orth</p>",
+                &["Lena Orth"],
+            ),
+        ] {
+            let page = format!(
+                "<title>Ferry to stop</title>{head}<body><main><h1>Ferry to stop</h1>{line}{TEXT}</main>"
+            );
+            assert_eq!(credits_of(&page).authors, expected, "{line}");
         }
     }
 

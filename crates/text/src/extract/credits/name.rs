@@ -4,6 +4,7 @@
 //! Cost: linear in the words.
 
 use super::sender::is_han;
+use super::{author as authors, byline};
 use leitong_base::record::Credits;
 
 /// Words that begin the next field of a line.
@@ -186,9 +187,6 @@ const LINKS_TO_TEXTS: [(&str, &str); 24] = [
     ("", "の投稿をすべて表示"),
 ];
 
-/// Verbs and adverbs that begin the label of a link: `View more posts`.
-const LABELS: [&str; 5] = ["view", "see", "read", "more", "all"];
-
 /// Returns a publisher's name without brackets, quotation marks and the place of its office.
 pub(super) fn publisher(raw: &str) -> Option<String> {
     let mut name = raw.trim().trim_matches(is_frame);
@@ -355,7 +353,7 @@ pub(super) fn author(raw: &str) -> Option<String> {
     let name = unframed(name).trim_end_matches(|c: char| is_frame(c) && c != '.');
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let chars = name.chars().filter(|c| !c.is_whitespace()).count();
-    let is_none = NO_NAMES.iter().chain(&NO_PUBLISHERS).any(|word| name.eq_ignore_ascii_case(word))
+    let is_none = NO_PUBLISHERS.contains(&name)
         || ["声明", "账号", "版权", "登录", "关注", "作者"].iter().any(|word| name.contains(word));
     let fits = letters >= 2
         && letters * 3 >= chars * 2
@@ -388,12 +386,17 @@ fn is_any_case(text: &str, lower: &str) -> bool {
     text.chars().flat_map(char::to_lowercase).eq(lower.chars())
 }
 
-/// Returns true for the label of a link: a verb or adverb, and a word without a capital.
-fn is_label(name: &str) -> bool {
-    let mut words = name.split_whitespace();
-    let is_known = |word: &str| LABELS.iter().any(|label| word.eq_ignore_ascii_case(label));
-    words.next().is_some_and(is_known)
-        && words.next().is_some_and(|word| word.starts_with(char::is_lowercase))
+/// Returns true for words that announce something instead of naming a person: a word before an author's name alone or at
+/// the end, or words of which the first has a capital and the last has none.
+pub(super) fn is_label(name: &str) -> bool {
+    let word = name.trim_matches(|c: char| !c.is_alphanumeric());
+    let last = word.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_person = last.contains(['.', '’', '\'']) || authors::is_job(last);
+    let is_known = |known: &[&str]| known.iter().any(|known| is_any_case(word, known));
+    is_known(&NO_NAMES)
+        || byline::is_cue(word)
+        || byline::is_cue(last)
+        || (word.starts_with(char::is_uppercase) && last.starts_with(char::is_lowercase) && !is_person)
 }
 
 #[cfg(test)]
@@ -433,6 +436,18 @@ mod tests {
             ("查看王海燕的所有文章", Some("王海燕")),
             ("田中 健一の投稿をすべて表示", Some("田中 健一")),
             ("View more posts", None),
+            ("Von", None),
+            ("von", None),
+            ("Recipe by", None),
+            ("SUBMITTED BY", None),
+            ("Par", None),
+            ("Autor", None),
+            ("Escrito por", None),
+            ("Zu den Kommentaren springen", None),
+            ("Leave a comment", None),
+            ("Ursula von der Leyen", Some("Ursula von der Leyen")),
+            ("Redaktion bay.example", Some("Redaktion bay.example")),
+            ("jdoe", Some("jdoe")),
             ("Read more", None),
             ("Thomas More", Some("Thomas More")),
             ("admin", None),
