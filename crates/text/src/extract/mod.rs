@@ -150,7 +150,13 @@ impl ExtractedPage<'_> {
         self.main_text.blocks()
     }
 
-    /// Returns the main text as Markdown; `url` is the page's address. `None` if the extractor is not
+    /// Returns the text of the article's own `<h1>`, unless the main text has it; for [`Document::headline`].
+    #[must_use]
+    pub fn headline(&self) -> Option<String> {
+        self.main_text.headline_text()
+    }
+
+    /// Returns the headline and the main text as Markdown; `url` is the page's address. `None` if the extractor is not
     /// [for Markdown](Extractor::for_markdown), or if the text came from the page's data, which has no markup;
     /// [`Document::markdown`] writes such a text.
     #[must_use]

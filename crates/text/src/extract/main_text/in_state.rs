@@ -119,10 +119,11 @@ fn flight(html: &str) -> Option<String> {
     }
     let mut state = String::with_capacity(stream.len());
     for (at, part) in rows.split("\"$").enumerate() {
-        let text = part.split_once('"').and_then(|(id, after)| Some((texts.remove(id)?, after)));
-        match text {
-            Some((text, after)) => state.extend([text.as_str(), after]),
-            None => state.extend([if at > 0 { "\"$" } else { "" }, part]),
+        match part.split_once('"').filter(|_| at > 0) {
+            // An element, `["$","p",null,{…}]`, is its properties.
+            Some(("", properties)) => state.push_str(properties.find('{').map_or("", |at| &properties[at..])),
+            Some((id, after)) if let Some(text) = texts.remove(id) => state.extend([text.as_str(), after]),
+            _ => state.extend([if at > 0 { "\"$" } else { "" }, part]),
         }
     }
     (!state.is_empty()).then_some(state)

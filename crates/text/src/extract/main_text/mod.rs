@@ -26,11 +26,13 @@ mod title;
 pub mod training;
 mod write;
 
+use std::ops::Range;
+
 use crate::extract::config::{ExtractConfig, ExtractError};
 use crate::extract::document::{PageBlock, Paragraph};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
-use crate::extract::parse::{Builder, Show, Stack, Syntax, entities, scan};
+use crate::extract::parse::{Builder, Show, Stack, Syntax, entities, scan, text};
 use features::Names;
 pub(super) use features::{build_tables, phrases};
 use leitong_base::work::{TooMuchWork, Work};
@@ -75,6 +77,19 @@ impl MainText<'_> {
     /// Returns the page's title.
     pub(super) fn title(&self) -> Option<String> {
         title::find(self.html, self.tree)
+    }
+
+    /// Returns the blocks of the article's own `<h1>`, unless the chosen ones have it.
+    pub(super) fn headline(&self) -> Range<u32> {
+        title::headline(self.html, self.tree, self.chosen).unwrap_or_default()
+    }
+
+    /// Returns the text of [`Self::headline`].
+    pub(super) fn headline_text(&self) -> Option<String> {
+        let blocks = self.headline().map(|block| &self.tree.blocks[block as usize]);
+        let lines: Vec<String> =
+            blocks.map(|block| text::of_block(self.html, self.tree, block, false)).collect();
+        (!lines.is_empty()).then(|| lines.join(" "))
     }
 
     /// Returns the chosen blocks as paragraphs.

@@ -280,6 +280,48 @@ fn formulas_are_their_tex_source() {
     }
 }
 
+/// No formula may bring in tags, links or code, or end early.
+#[test]
+fn formulas_are_no_markup() {
+    let hostile = [
+        "<img src=x onerror=alert(1)> [a](javascript:alert(2)) `code`",
+        "</p><script>alert(3)</script>",
+        "x$$\n\n# heading\n\n<b>y",
+        "x$ [a](b) ![c](d) <!-- e",
+        "a\\\\$ <i>b\\",
+        "https://a.example www.a.example a@b.example",
+    ];
+    for tex in hostile {
+        let escaped = tex.replace('<', "&lt;").replace('>', "&gt;");
+        for html in [
+            format!(
+                "so <math><semantics><mi>x</mi><annotation encoding='application/x-tex'>{escaped}</annotation></semantics></math> is"
+            ),
+            format!("so <math display=block alttext='{escaped}'><mi>x</mi></math> is"),
+            format!("so <img class=latex src=x.png alt='{escaped}'> is"),
+            format!("so <script type='math/tex'>{}</script> is", tex.replace("</script>", "")),
+            format!("so <script type='math/tex; mode=display'>{}</script> is", tex.replace("</script>", "")),
+        ] {
+            let markdown = markdown(&html);
+            let events: Vec<Event<'_>> = Parser::new_ext(&markdown, Options::all()).collect();
+            let is_plain = |event: &Event<'_>| {
+                matches!(
+                    event,
+                    Event::Text(_)
+                        | Event::InlineMath(_)
+                        | Event::DisplayMath(_)
+                        | Event::Start(Tag::Paragraph)
+                        | Event::End(TagEnd::Paragraph)
+                )
+            };
+            assert!(events.iter().all(is_plain), "{markdown}: {events:?}");
+            let bare: Vec<Event<'_>> = Parser::new_ext(&markdown, Options::ENABLE_GFM).collect();
+            assert!(bare.iter().all(|event| is_plain(event)), "{markdown}: {bare:?}");
+            assert!(!markdown.contains("://") && !markdown.contains("www."), "{markdown}");
+        }
+    }
+}
+
 /// Images that scripts load must not have the address of a placeholder, or none.
 #[test]
 fn images_have_the_address_that_is_loaded() {
