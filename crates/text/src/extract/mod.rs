@@ -46,7 +46,7 @@ pub use main_text::training;
 use main_text::{Chooser, MainText};
 use page_kind::{paged, walls};
 pub use parse::Syntax;
-use parse::streamed;
+use parse::{streamed, twice};
 
 /// Extracts pages. Keeps its buffers from page to page; use one per thread.
 #[derive(Debug)]
@@ -106,9 +106,10 @@ impl Extractor {
         work: &mut Work,
     ) -> Result<ExtractedPage<'a>, ExtractError> {
         let Self { chooser, source } = self;
-        let html = match streamed::in_place(html) {
-            Some(placed) => {
-                *source = placed;
+        let placed = streamed::in_place(html);
+        let html = match twice::in_source(placed.as_deref().unwrap_or(html)).or(placed) {
+            Some(changed) => {
+                *source = changed;
                 source.as_str()
             }
             None => html,

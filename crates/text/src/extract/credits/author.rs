@@ -37,45 +37,11 @@ const CUES: [(&str, bool); 22] = [
 
 /// Words of notices about copying a text, and about responsibility for it. Such a notice may contain the word "author",
 /// but names none.
+#[rustfmt::skip]
 const NOTICE: [&str; 38] = [
-    "转载",
-    "轉載",
-    "转发",
-    "轉發",
-    "转帖",
-    "转贴",
-    "摘编",
-    "摘編",
-    "引用",
-    "复制",
-    "複製",
-    "抄袭",
-    "抄襲",
-    "盗用",
-    "盜用",
-    "版权",
-    "版權",
-    "著作权",
-    "著作權",
-    "侵权",
-    "侵權",
-    "许可",
-    "許可",
-    "授权",
-    "授權",
-    "同意",
-    "允许",
-    "允許",
-    "未经",
-    "未經",
-    "注明",
-    "註明",
-    "写明",
-    "寫明",
-    "标明",
-    "標明",
-    "不得",
-    "禁止",
+    "转载", "轉載", "转发", "轉發", "转帖", "转贴", "摘编", "摘編", "引用", "复制", "複製", "抄袭", "抄襲",
+    "盗用", "盜用", "版权", "版權", "著作权", "著作權", "侵权", "侵權", "许可", "許可", "授权", "授權",
+    "同意", "允许", "允許", "未经", "未經", "注明", "註明", "写明", "寫明", "标明", "標明", "不得", "禁止",
 ];
 
 /// Words in notices about copying a text that are not names, in addition to [`NOTICE`].
@@ -154,19 +120,10 @@ fn is_clause(part: &str) -> bool {
 
 /// Returns true for a job, which may follow a name: `Harbour Correspondent`.
 pub(super) fn is_job(part: &str) -> bool {
+    #[rustfmt::skip]
     const JOBS: [&str; 12] = [
-        "correspondent",
-        "reporter",
-        "editor",
-        "writer",
-        "columnist",
-        "journalist",
-        "producer",
-        "photographer",
-        "bureau",
-        "staff",
-        "contributor",
-        "redaktion",
+        "correspondent", "reporter", "editor", "writer", "columnist", "journalist", "producer",
+        "photographer", "bureau", "staff", "contributor", "redaktion",
     ];
     part.split_whitespace()
         .next_back()

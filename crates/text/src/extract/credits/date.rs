@@ -24,19 +24,10 @@ const ZONES: [(&str, i16); 14] = [
     ("kst", 540),
 ];
 
+#[rustfmt::skip]
 const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
 ];
 
 /// Names of months in German, French, Spanish, Portuguese, Italian, Dutch and Russian, as far as they differ from

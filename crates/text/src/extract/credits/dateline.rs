@@ -13,25 +13,10 @@ const CHARS_MAX: usize = 40;
 const NAME_CHARS_MAX: usize = 10;
 
 /// English names of agencies, as written in brackets.
+#[rustfmt::skip]
 const AGENCIES: [&str; 18] = [
-    "Reuters",
-    "AP",
-    "AFP",
-    "UPI",
-    "Xinhua",
-    "dpa",
-    "TASS",
-    "Bloomberg",
-    "CNN",
-    "PTI",
-    "ANI",
-    "IANS",
-    "Kyodo",
-    "Yonhap",
-    "EFE",
-    "PRNewswire",
-    "BUSINESS WIRE",
-    "GLOBE NEWSWIRE",
+    "Reuters", "AP", "AFP", "UPI", "Xinhua", "dpa", "TASS", "Bloomberg", "CNN", "PTI", "ANI", "IANS",
+    "Kyodo", "Yonhap", "EFE", "PRNewswire", "BUSINESS WIRE", "GLOBE NEWSWIRE",
 ];
 
 /// A dateline.

@@ -54,28 +54,14 @@ const BEFORE_CUES: [&str; 18] = [
 const WITHIN_CHARS_MAX: usize = 40;
 
 /// English words before a publisher.
+#[rustfmt::skip]
 const ENGLISH_CUES: [&str; 22] = [
-    "originally published by ",
-    "originally published at ",
-    "originally published on ",
-    "originally published in ",
-    "originally appeared on ",
-    "originally appeared in ",
-    "originally appeared at ",
-    "originally posted on ",
-    "originally posted at ",
-    "first published by ",
-    "first published on ",
-    "first published in ",
-    "first published at ",
-    "first appeared on ",
-    "first appeared in ",
-    "first appeared at ",
-    "republished from ",
-    "reprinted from ",
-    "republished with permission from ",
-    "reprinted with permission from ",
-    "reposted from ",
+    "originally published by ", "originally published at ", "originally published on ",
+    "originally published in ", "originally appeared on ", "originally appeared in ",
+    "originally appeared at ", "originally posted on ", "originally posted at ", "first published by ",
+    "first published on ", "first published in ", "first published at ", "first appeared on ",
+    "first appeared in ", "first appeared at ", "republished from ", "reprinted from ",
+    "republished with permission from ", "reprinted with permission from ", "reposted from ",
     "syndicated from ",
 ];
 

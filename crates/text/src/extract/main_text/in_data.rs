@@ -17,6 +17,7 @@ use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::{Tag, flag};
 use crate::extract::parse::text::single_spaced;
 use crate::extract::parse::tree::{Tree, declared};
+use crate::extract::parse::twice;
 
 /// Minimum length in bytes of a string in the data that is taken for text of the page.
 pub(super) const TEXT_BYTES_MIN: usize = 100;
@@ -119,7 +120,9 @@ pub(super) fn paragraphs(source: &str) -> Vec<Paragraph> {
         }
     }
     plain.push_str(rest);
-    let lines = plain.lines().map(|line| single_spaced(&decoded(line)));
+    let plain = decoded(&plain);
+    let plain = twice::in_text(&plain).unwrap_or(plain);
+    let lines = plain.lines().map(single_spaced);
     let lines = lines.filter(|line| !line.is_empty());
     lines.map(|line| Paragraph::new(ParagraphKind::Paragraph, line)).collect()
 }

@@ -25,6 +25,7 @@ pub(super) mod tag;
 mod tests;
 pub(super) mod text;
 pub(super) mod tree;
+pub(super) mod twice;
 mod unseen;
 
 use crate::extract::config::{ExtractConfig, ExtractError};

@@ -248,23 +248,10 @@ pub(super) fn find(
 }
 
 /// Beginnings of titles of texts that explain something. A visitor's own question says "I".
+#[rustfmt::skip]
 const QUESTIONS: [&str; 16] = [
-    "why ",
-    "how to ",
-    "what is ",
-    "what are ",
-    "warum ",
-    "wie man ",
-    "pourquoi ",
-    "comment ",
-    "por qué ",
-    "cómo ",
-    "perché ",
-    "почему ",
-    "как ",
-    "为什么",
-    "如何",
-    "なぜ",
+    "why ", "how to ", "what is ", "what are ", "warum ", "wie man ", "pourquoi ", "comment ", "por qué ",
+    "cómo ", "perché ", "почему ", "как ", "为什么", "如何", "なぜ",
 ];
 
 /// Returns the meanings of a title that asks what its text answers.
