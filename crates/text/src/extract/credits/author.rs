@@ -10,29 +10,12 @@ use super::sender::is_han;
 use leitong_base::record::Credits;
 
 /// Chinese and Japanese words before authors, each with true if it names the author outright.
+#[rustfmt::skip]
 const CUES: [(&str, bool); 22] = [
-    ("作者：", true),
-    ("作者:", true),
-    ("作者", false),
-    ("文/图", false),
-    ("文/", false),
-    ("文|", false),
-    ("文丨", false),
-    ("撰文：", true),
-    ("采写：", false),
-    ("记者", false),
-    ("記者", false),
-    ("撰稿", false),
-    ("採訪", false),
-    ("文：", true),
-    ("文:", true),
-    ("文／", false),
-    ("文・", true),
-    ("文＝", true),
-    ("著者", false),
-    ("執筆", false),
-    ("筆者：", true),
-    ("ライター：", true),
+    ("作者：", true), ("作者:", true), ("作者", false), ("文/图", false), ("文/", false), ("文|", false),
+    ("文丨", false), ("撰文：", true), ("采写：", false), ("记者", false), ("記者", false), ("撰稿", false),
+    ("採訪", false), ("文：", true), ("文:", true), ("文／", false), ("文・", true), ("文＝", true),
+    ("著者", false), ("執筆", false), ("筆者：", true), ("ライター：", true),
 ];
 
 /// Words of notices about copying a text, and about responsibility for it. Such a notice may contain the word "author",

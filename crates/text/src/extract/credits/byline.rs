@@ -11,22 +11,13 @@ const BYLINES: [&str; 9] =
 
 /// Words before an author's name in other languages. Those without a colon end in a preposition: each name after them
 /// must have at least two words, since `Von Hamburg` names a place.
+#[rustfmt::skip]
 const BYLINES_OF: [(&str, &[&str]); 19] = [
     (
         "de",
         &[
-            "ein artikel von",
-            "ein beitrag von",
-            "ein gastbeitrag von",
-            "ein text von",
-            "geschrieben von",
-            "verfasst von",
-            "veröffentlicht von",
-            "von",
-            "text:",
-            "text von",
-            "autor:",
-            "autorin:",
+            "ein artikel von", "ein beitrag von", "ein gastbeitrag von", "ein text von", "geschrieben von",
+            "verfasst von", "veröffentlicht von", "von", "text:", "text von", "autor:", "autorin:",
             "autoren:",
         ],
     ),
@@ -39,13 +30,7 @@ const BYLINES_OF: [(&str, &[&str]); 19] = [
     (
         "it",
         &[
-            "scritto da",
-            "pubblicato da",
-            "a cura di",
-            "un articolo di",
-            "testo:",
-            "autore:",
-            "autrice:",
+            "scritto da", "pubblicato da", "a cura di", "un articolo di", "testo:", "autore:", "autrice:",
             "di",
         ],
     ),

@@ -7,21 +7,10 @@
 use leitong_base::record::PublicationTime;
 
 /// Names of zones with their minutes east of UTC. Names that mean several zones are left out.
+#[rustfmt::skip]
 const ZONES: [(&str, i16); 14] = [
-    ("utc", 0),
-    ("gmt", 0),
-    ("edt", -240),
-    ("est", -300),
-    ("cdt", -300),
-    ("mdt", -360),
-    ("pdt", -420),
-    ("pst", -480),
-    ("cest", 120),
-    ("cet", 60),
-    ("eest", 180),
-    ("hkt", 480),
-    ("jst", 540),
-    ("kst", 540),
+    ("utc", 0), ("gmt", 0), ("edt", -240), ("est", -300), ("cdt", -300), ("mdt", -360), ("pdt", -420),
+    ("pst", -480), ("cest", 120), ("cet", 60), ("eest", 180), ("hkt", 480), ("jst", 540), ("kst", 540),
 ];
 
 #[rustfmt::skip]
@@ -32,32 +21,15 @@ const MONTHS: [&str; 12] = [
 
 /// Names of months in German, French, Spanish, Portuguese, Italian, Dutch and Russian, as far as they differ from
 /// English.
+#[rustfmt::skip]
 const MONTHS_ELSEWHERE: [&[&str]; 12] = [
     &[
-        "januar",
-        "jänner",
-        "janvier",
-        "janv",
-        "enero",
-        "ene",
-        "janeiro",
-        "gennaio",
-        "gen",
-        "januari",
+        "januar", "jänner", "janvier", "janv", "enero", "ene", "janeiro", "gennaio", "gen", "januari",
         "января",
     ],
     &[
-        "februar",
-        "feber",
-        "février",
-        "fevrier",
-        "févr",
-        "febrero",
-        "fevereiro",
-        "fev",
-        "febbraio",
-        "februari",
-        "февраля",
+        "februar", "feber", "février", "fevrier", "févr", "febrero", "fevereiro", "fev", "febbraio",
+        "februari", "февраля",
     ],
     &["märz", "maerz", "mär", "mars", "marzo", "março", "maart", "mrt", "марта"],
     &["avril", "avr", "abril", "abr", "aprile", "апреля"],
@@ -69,15 +41,7 @@ const MONTHS_ELSEWHERE: [&[&str]; 12] = [
     &["oktober", "okt", "octobre", "octubre", "outubro", "out", "ottobre", "ott", "октября"],
     &["novembre", "noviembre", "novembro", "ноября"],
     &[
-        "dezember",
-        "dez",
-        "décembre",
-        "decembre",
-        "déc",
-        "diciembre",
-        "dic",
-        "dezembro",
-        "dicembre",
+        "dezember", "dez", "décembre", "decembre", "déc", "diciembre", "dic", "dezembro", "dicembre",
         "декабря",
     ],
 ];

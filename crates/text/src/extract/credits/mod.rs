@@ -245,29 +245,6 @@ mod tests {
         }
     }
 
-    /// The label of an author's element, a link's words or the site must not be taken for a person.
-    #[test]
-    fn authors_are_people_and_not_labels() {
-        for (head, line, expected) in [
-            ("", "<p class=authors><i>Von: </i><a href=/o>Lena Orth</a></p>", &["Lena Orth"][..]),
-            ("", "<div class=author><span>Recipe by</span><span>Lena Orth</span></div>", &["Lena Orth"]),
-            ("", "<div class=author><b>Submitted by</b> <a href=/o>Lena Orth</a></div>", &["Lena Orth"]),
-            ("", "<div class=author-links><a href=#c>Zu den Kommentaren springen</a></div>", &[]),
-            ("<meta name=author content=Von>", "<p>By Lena Orth</p>", &["Lena Orth"]),
-            ("<meta name=author content='Bay Post'><meta property=og:site_name content='Bay Post'>", "", &[]),
-            (
-                "<meta name=author content='bay.example, Bay, Wales'><link rel=canonical href=https://www.bay.example/f>",
-                "<p>By Lena Orth</p>",
-                &["Lena Orth"],
-            ),
-        ] {
-            let page = format!(
-                "<title>Ferry to stop</title>{head}<body><main><h1>Ferry to stop</h1>{line}{TEXT}</main>"
-            );
-            assert_eq!(credits_of(&page).authors, expected, "{line}");
-        }
-    }
-
     /// The date of an update must not be taken for the date of publication, even if it comes first in the line.
     #[test]
     fn the_date_of_publication_is_not_that_of_an_update() {

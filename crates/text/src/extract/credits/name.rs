@@ -69,30 +69,17 @@ pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
 
 /// Words around an author's name in links to all of the author's texts, as content management systems write them in the
 /// site's language; in lower case.
+#[rustfmt::skip]
 const LINKS_TO_TEXTS: [(&str, &str); 24] = [
-    ("view all posts by ", ""),
-    ("view all articles by ", ""),
-    ("see all posts by ", ""),
-    ("see all articles by ", ""),
-    ("all posts by ", ""),
-    ("more posts by ", ""),
-    ("more articles by ", ""),
-    ("posts by ", ""),
-    ("alle beiträge von ", " anzeigen"),
-    ("alle beiträge von ", ""),
-    ("zeige alle beiträge von ", ""),
-    ("voir tous les articles de ", ""),
-    ("afficher tous les articles de ", ""),
-    ("ver todas las entradas de ", ""),
-    ("ver todos os posts de ", ""),
-    ("vedi tutti gli articoli di ", ""),
-    ("visualizza tutti gli articoli di ", ""),
-    ("bekijk alle berichten van ", ""),
-    ("alle berichten van ", " weergeven"),
-    ("посмотреть все записи автора ", ""),
-    ("смотреть все записи автора ", ""),
-    ("查看所有由", "发布的文章"),
-    ("查看", "的所有文章"),
+    ("view all posts by ", ""), ("view all articles by ", ""), ("see all posts by ", ""),
+    ("see all articles by ", ""), ("all posts by ", ""), ("more posts by ", ""), ("more articles by ", ""),
+    ("posts by ", ""), ("alle beiträge von ", " anzeigen"), ("alle beiträge von ", ""),
+    ("zeige alle beiträge von ", ""), ("voir tous les articles de ", ""),
+    ("afficher tous les articles de ", ""), ("ver todas las entradas de ", ""),
+    ("ver todos os posts de ", ""), ("vedi tutti gli articoli di ", ""),
+    ("visualizza tutti gli articoli di ", ""), ("bekijk alle berichten van ", ""),
+    ("alle berichten van ", " weergeven"), ("посмотреть все записи автора ", ""),
+    ("смотреть все записи автора ", ""), ("查看所有由", "发布的文章"), ("查看", "的所有文章"),
     ("", "の投稿をすべて表示"),
 ];
 

@@ -16,26 +16,12 @@ pub(super) struct Source {
 }
 
 /// Words before a publisher, each with true if a colon or the like must be in between.
+#[rustfmt::skip]
 const CUES: [(&str, bool); 19] = [
-    ("来源", true),
-    ("來源", true),
-    ("稿源", true),
-    ("出处", true),
-    ("出處", true),
-    ("来自", true),
-    ("來自", true),
-    ("本文来自", false),
-    ("本文來自", false),
-    ("转自", false),
-    ("轉自", false),
-    ("转载自", false),
-    ("轉載自", false),
-    ("摘自", false),
-    ("原载", false),
-    ("首发于", false),
-    ("首發於", false),
-    ("出典", true),
-    ("출처", true),
+    ("来源", true), ("來源", true), ("稿源", true), ("出处", true), ("出處", true), ("来自", true),
+    ("來自", true), ("本文来自", false), ("本文來自", false), ("转自", false), ("轉自", false),
+    ("转载自", false), ("轉載自", false), ("摘自", false), ("原载", false), ("首发于", false),
+    ("首發於", false), ("出典", true), ("출처", true),
 ];
 
 /// Last characters of the cues.

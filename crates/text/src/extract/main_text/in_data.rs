@@ -143,27 +143,6 @@ mod tests {
     }
 
     #[test]
-    fn recipes_and_instructions_are_their_ingredients_and_steps() {
-        for (json, expected) in [
-            (
-                r#"{"@type":["Recipe","NewsArticle"],"name":"Soup","recipeIngredient":["leeks","salt"],
-                "review":{"@type":"Review","text":"Good"},"recipeInstructions":[{"@type":"HowToSection","name":"Base",
-                "itemListElement":[{"@type":"HowToStep","name":"Wash","text":"Wash them."}]}]}"#,
-                &["leeks", "salt", "Base", "Wash them."][..],
-            ),
-            (r#"{"@graph":[{"@type":"Recipe","recipeInstructions":"Boil.\nServe."}]}"#, &[r"Boil.\nServe."]),
-            (
-                r#"{"@type":"http://schema.org/HowTo","supply":"oak","step":[{"text":"Saw it.","@type":"HowToStep"},
-                {"@type":"HowToStep","itemListElement":[{"@type":"HowToDirection","text":"Sand it."}]}]}"#,
-                &["oak", "Saw it.", "Sand it."],
-            ),
-            (r#"{"@type":"Article","text":"Other"}"#, &[]),
-        ] {
-            assert_eq!(steps(&Json::parse(json)), expected, "{json}");
-        }
-    }
-
-    #[test]
     fn text_that_is_not_a_string_gives_nothing() {
         assert_eq!(lines("a\u{1}b"), [""; 0]);
         assert_eq!(lines(r"\u12"), [""; 0]);

@@ -71,13 +71,17 @@ pub(super) fn headline(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range<
     let sites: Vec<String> = sites.filter_map(|mark| text::of_segment(html, Some(mark.value))).collect();
     let is_own = |node: &&Node| {
         let around = tree.ancestors(node.parent).map(|node| tree.nodes[node as usize].tag).take(LEVELS_MAX);
-        let around: Vec<Tag> = around.take_while(|tag| !matches!(tag, Tag::Article | Tag::Main)).collect();
-        let is_other =
-            |tag: &Tag| matches!(tag, Tag::Header | Tag::Nav | Tag::Aside | Tag::Footer | Tag::Dialog);
-        node.end_block <= first && !around.iter().any(is_other) && !sites.contains(&text_of(node))
+        let around: Vec<Tag> = around.collect();
+        let is_in_text = around.iter().any(|tag| matches!(tag, Tag::Article | Tag::Main));
+        let is_other = |tag: &Tag| match tag {
+            Tag::Header => !is_in_text,
+            tag => matches!(tag, Tag::Nav | Tag::Aside | Tag::Footer | Tag::Dialog),
+        };
+        node.end_block <= first && !around.iter().any(is_other)
     };
-    let titled = headings.iter().find(|node| title.as_ref() == Some(&text_of(node)));
-    let found = titled.or_else(|| headings.iter().rev().find(|node| is_own(node)))?;
+    let mut named = headings.iter().filter(|node| !sites.contains(&text_of(node)));
+    let titled = named.clone().find(|node| title.as_ref() == Some(&text_of(node)));
+    let found = titled.or_else(|| named.rfind(|node| is_own(node)))?;
     Some(found.first_block..found.end_block)
 }
 

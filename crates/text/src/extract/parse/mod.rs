@@ -198,6 +198,11 @@ impl<'a> Builder<'a> {
         matches!(self.show, Show::Templates)
     }
 
+    /// Returns true if places for a script to fill are left out here. In code they are what the page is about.
+    pub(in crate::extract) fn leaves_out_places(&self) -> bool {
+        self.reads_all_hidden() && self.inside.preformatted == 0 && self.inside.code == 0
+    }
+
     /// Returns true if the element is hidden or a button, and its content is not to be read. (A button without an end
     /// tag may hold a whole page.)
     fn is_unseen(&self, tag: Tag, attributes: &Attributes<'_>) -> bool {

@@ -76,7 +76,7 @@ pub(in crate::extract) fn scan(html: &[u8], builder: &mut Builder<'_>) -> Result
 
 /// Reads the text from `start` to `end`, without the places that a script fills if this is a template.
 fn text(html: &[u8], mut start: usize, end: usize, builder: &mut Builder<'_>) {
-    while builder.reads_templates()
+    while builder.leaves_out_places()
         && let Some(place) = place_in(&html[start..end])
     {
         builder.text(start, start + place.start);
@@ -96,7 +96,7 @@ fn markup(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, Ex
             Ok(character_data(html, at + 9, builder))
         }
         Some(b'!') => Ok(declaration(html, at + 2)),
-        Some(b'%') if builder.reads_templates() => Ok(at + place_at(&html[at..]).unwrap_or(1)),
+        Some(b'%') if builder.leaves_out_places() => Ok(at + place_at(&html[at..]).unwrap_or(1)),
         Some(b'?') if builder.is_xml() => Ok(after_instruction(html, at + 2)),
         Some(b'?') => Ok(after_angle(html, at + 2)),
         _ => {

@@ -110,35 +110,3 @@ fn find(html: &str) -> (Places<'_>, Parts<'_>) {
     }
     (places, parts)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_replace_what_is_shown_until_they_come() {
-        let page = "<p>one</p><!--$?--><template id=\"B:0\"></template><i>wait</i><!--/$--><p>four</p>\
-            <div hidden id=\"S:1\"><p>three</p></div><script>$RS(\"S:1\",\"P:1\")</script>\
-            <div hidden id=\"S:0\"><div>two</div><template id=\"P:1\"></template></div><script>$RC(\"B:0\",\"S:0\")</script>";
-        let placed = in_place(page).expect("parts");
-        let text: String =
-            placed.split('<').filter_map(|part| part.split_once('>')).map(|part| part.1).collect();
-        assert_eq!(
-            text.replace("$RS(\"S:1\",\"P:1\")", "").replace("$RC(\"B:0\",\"S:0\")", ""),
-            "onetwothreefour"
-        );
-        assert_eq!(in_place("<div hidden id=\"S:0\">no place</div>"), None);
-        assert_eq!(in_place("<p>nothing</p>"), None);
-    }
-
-    /// A part may hold its own place, or never end.
-    #[test]
-    fn broken_parts_take_linear_time() {
-        let looped =
-            "<template id=\"B:0\"></template><div hidden id=\"S:0\">a<template id=\"B:0\"></template></div>";
-        assert!(in_place(looped).is_some_and(|placed| placed.matches('a').count() >= 1));
-        let open = "<!--$?--><template id=\"B:0\"></template><div hidden id=\"S:0\">".repeat(20_000);
-        let placed = in_place(&open).unwrap_or_default();
-        assert!(placed.len() <= open.len());
-    }
-}

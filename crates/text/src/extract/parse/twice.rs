@@ -120,34 +120,3 @@ pub(in crate::extract) fn in_text(text: &str) -> Option<String> {
     }
     once.finish()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FRENCH: &str = "L'&eacute;t&eacute; o&ugrave; l'&icirc;le br&ucirc;la &lt;b&gt; &amp; `n&eacute;` fut &#233;cras&eacute;";
-
-    #[test]
-    fn letters_within_words_are_decoded_outside_of_code() {
-        assert_eq!(
-            in_text(FRENCH).as_deref(),
-            Some("L'été où l'île brûla &lt;b&gt; &amp; `n&eacute;` fut écrasé")
-        );
-        let page =
-            format!("<p title='&amp;'>{}</p><pre>n&amp;eacute;</pre><code>", FRENCH.replace('&', "&amp;"));
-        let once = in_source(&page).expect("many letters");
-        assert!(once.contains("L'&eacute;t&eacute;") && once.contains("&amp;lt;b&amp;gt;"), "{once}");
-        assert!(once.contains("<pre>n&amp;eacute;</pre>") && once.contains("title='&amp;'"), "{once}");
-        let russian = "&#1057;&#1090;&#x430;&#1088;".repeat(3);
-        assert_eq!(in_text(&russian).as_deref(), Some("СтарСтарСтар"));
-    }
-
-    #[test]
-    fn texts_about_references_and_few_of_them_are_unchanged() {
-        let lesson = "Write &eacute; for the letter, &agrave; for the next, &uuml; and &ouml; in German, &ntilde; in Spain.";
-        assert_eq!(in_text(lesson), None);
-        assert_eq!(in_text("caf&eacute; and R&D, a&b; x&lt;y, &c., AT&T"), None);
-        assert_eq!(in_text(&format!("{FRENCH} {}", "many other words ".repeat(200))), None);
-        assert_eq!(in_source(&"<a href='?a=1&amp;b=2'>x</a>".repeat(20)), None);
-    }
-}

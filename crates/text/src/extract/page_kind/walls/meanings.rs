@@ -174,27 +174,10 @@ const CONDITIONS: [&str; 5] = [" if we ", " wenn wir ", " si nous ", "如果我�
 
 /// Beginnings of sentences that tell what happens in some case, not what has happened to this visitor: "if your request
 /// is blocked".
+#[rustfmt::skip]
 const CASES: [&str; 20] = [
-    "if ",
-    "when ",
-    "once ",
-    "after ",
-    "wenn ",
-    "falls ",
-    "si ",
-    "lorsque ",
-    "cuando ",
-    "se ",
-    "quando ",
-    "если ",
-    "когда ",
-    "如果",
-    "当",
-    "若",
-    "もし",
-    "jeśli ",
-    "als ",
-    "eğer ",
+    "if ", "when ", "once ", "after ", "wenn ", "falls ", "si ", "lorsque ", "cuando ", "se ", "quando ",
+    "если ", "когда ", "如果", "当", "若", "もし", "jeśli ", "als ", "eğer ",
 ];
 
 /// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
