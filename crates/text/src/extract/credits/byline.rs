@@ -152,26 +152,9 @@ fn people_of_byline(value: &str) -> Vec<String> {
     for end in [" on", " at", " am", " le", " el", " em", " il", " op"] {
         value = value.strip_suffix(end).filter(|name| name.contains(' ')).unwrap_or(value);
     }
-    let is_name = |word: &str| {
-        word.starts_with(|c: char| c.is_uppercase())
-            || matches!(
-                word,
-                "and"
-                    | "und"
-                    | "et"
-                    | "&"
-                    | "de"
-                    | "van"
-                    | "von"
-                    | "der"
-                    | "la"
-                    | "di"
-                    | "del"
-                    | "da"
-                    | "al"
-                    | "bin"
-            )
-    };
+    const PARTICLES: [&str; 14] =
+        ["and", "und", "et", "&", "de", "van", "von", "der", "la", "di", "del", "da", "al", "bin"];
+    let is_name = |word: &str| word.starts_with(|c: char| c.is_uppercase()) || PARTICLES.contains(&word);
     let words = value.split_whitespace();
     let fits = (1..=10).contains(&words.clone().count()) && words.clone().all(is_name);
     if fits { split(value.trim()) } else { Vec::new() }

@@ -415,17 +415,12 @@ mod tests {
 
     #[test]
     fn rejects_ambiguous_or_invalid_dates() {
-        for text in [
-            "",
-            "4/5/2026",
-            "2026",
-            "2026-13-01",
-            "30.02.2026",
-            "12:30",
-            "maybe 3, 2026",
-            "1-2-3",
+        #[rustfmt::skip]
+        const TEXTS: [&str; 9] = [
+            "", "4/5/2026", "2026", "2026-13-01", "30.02.2026", "12:30", "maybe 3, 2026", "1-2-3",
             "20261121000000",
-        ] {
+        ];
+        for text in TEXTS {
             assert_eq!(read(text), "", "{text}");
         }
         assert_eq!(compact("20240513/x").map(|day| day.to_string()).as_deref(), Some("2024-05-13"));

@@ -109,23 +109,10 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
 fn is_no_publisher(name: &str) -> bool {
     let bare = name.trim_start_matches("来自").trim_start_matches("来源于");
     let holds = ["编辑", "編輯", "链接", "原文", "版权", "点击", "时间", "日期"];
-    let begins = [
-        "不明",
-        "其",
-        "这",
-        "這",
-        "该",
-        "此",
-        "读者",
-        "一位",
-        "一个",
-        "为",
-        "是",
-        "有",
-        "的",
-        "发布于",
-        "发表于",
-        "发布时间",
+    #[rustfmt::skip]
+    const BEGINS: [&str; 16] = [
+        "不明", "其", "这", "這", "该", "此", "读者", "一位", "一个", "为", "是", "有", "的", "发布于",
+        "发表于", "发布时间",
     ];
     NO_PUBLISHERS.contains(&bare)
         || NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
@@ -133,7 +120,7 @@ fn is_no_publisher(name: &str) -> bool {
         || is_region(bare)
         || name.ends_with("客户端自媒体")
         || holds.iter().any(|word| name.contains(word))
-        || begins.iter().any(|word| name.starts_with(word))
+        || BEGINS.iter().any(|word| name.starts_with(word))
 }
 
 /// Removes marks around the whole name: 《光明日报》, “半月谈”; a title within the name is kept.
@@ -180,20 +167,12 @@ pub(super) fn is_chinese_person(name: &str) -> bool {
 /// Returns an author's name without `By`, roles and brackets.
 pub(super) fn author(raw: &str) -> Option<String> {
     let mut name = without_link(raw.trim().trim_matches(|c: char| is_frame(c) && c != '.'));
-    for prefix in [
-        "written by ",
-        "published by ",
-        "posted by ",
-        "by: ",
-        "by ",
-        "author: ",
-        "author ",
-        "words by ",
-        "story by ",
-        "作者：",
-        "作者:",
-        "文/",
-    ] {
+    #[rustfmt::skip]
+    const PREFIXES: [&str; 12] = [
+        "written by ", "published by ", "posted by ", "by: ", "by ", "author: ", "author ", "words by ",
+        "story by ", "作者：", "作者:", "文/",
+    ];
+    for prefix in PREFIXES {
         if let Some(rest) = after_any_case(name, prefix) {
             name = rest.trim_start();
         }
