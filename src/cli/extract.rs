@@ -33,11 +33,11 @@ Examples:
   leitong extract --jsonl pages.jsonl.gz > texts.jsonl")]
 pub(super) struct Arguments {
     /// Output format: the text with one paragraph per line, Markdown, or JSON with title, charset, and the kind of
-    /// each paragraph
+    /// each paragraph. Text and Markdown begin with the article's headline
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// Extract all pages of FILE. Prints one JSON object per line, {"id", "title", "text", …}, in the order
-    /// of the file. With --format markdown, the text is Markdown
+    /// Extract all pages of FILE. Prints one JSON object per line, {"id", "title", "headline", "text", …},
+    /// in the order of the file. With --format markdown, the text is Markdown
     #[arg(long, value_name = "FILE", conflicts_with = "page")]
     jsonl: Option<PathBuf>,
     /// Configuration file (see `leitong config example`)
@@ -74,7 +74,7 @@ fn one(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode>
             anyhow::anyhow!("{}: {} ({})", path.display(), refusal.message, refusal.reason.as_str())
         })?;
     let text = match format {
-        Format::Text => reading.document.text(),
+        Format::Text => reading.document.text_with_headline(),
         Format::Markdown => ended(markdown.unwrap_or_else(|| reading.document.markdown())),
         Format::Json => format!("{:#}\n", describe(&reading)),
     };
@@ -136,6 +136,7 @@ fn line(page: &mut Page, format: Format, extractor: &mut Extractor, work_max: u6
     match document::read_markdown(page, extractor, &mut Work::up_to(work_max)) {
         Ok((reading, markdown)) => {
             line["title"] = json!(reading.document.title);
+            line["headline"] = json!(reading.document.headline);
             line["text"] = json!(match format {
                 Format::Markdown => ended(markdown.unwrap_or_else(|| reading.document.markdown())),
                 Format::Text | Format::Json => reading.document.text(),
@@ -158,9 +159,10 @@ fn line(page: &mut Page, format: Format, extractor: &mut Extractor, work_max: u6
 
 /// Describes a document as JSON.
 fn describe(reading: &DecodedDocument) -> Value {
-    let Document { title, kind, paragraphs, wall, credits, .. } = &reading.document;
+    let Document { title, headline, kind, paragraphs, wall, credits, .. } = &reading.document;
     json!({
         "title": title,
+        "headline": headline,
         "kind": kind,
         "wall": wall,
         "credits": credits,

@@ -57,7 +57,7 @@ impl TextConverter {
             _ if self.writes_markdown => markdown.unwrap_or_else(|| document.markdown()),
             // A text that needs no extraction stays as it is.
             Body::Text(text) => text,
-            _ => document.text().trim_end().to_owned(),
+            _ => document.text_with_headline().trim_end().to_owned(),
         };
         let text = Some(text).filter(|text| !text.trim().is_empty());
         let reason = reading.no_content.or_else(|| text.is_none().then_some(Reason::NoText));

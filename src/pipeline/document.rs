@@ -120,9 +120,11 @@ pub(crate) fn read_markdown(
     extractor: &mut Extractor,
     work: &mut Work,
 ) -> Result<(DecodedDocument, Option<String>), Refusal> {
-    let look = |extracted: &ExtractedPage<'_>| extracted.markdown(&page.url);
-    let (reading, markdown) = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
-    Ok((reading, markdown.flatten()))
+    let look = |extracted: &ExtractedPage<'_>| (extracted.markdown(&page.url), extracted.headline());
+    let (mut reading, found) = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
+    let (markdown, headline) = found.unwrap_or_default();
+    reading.document.headline = headline;
+    Ok((reading, markdown))
 }
 
 /// Reads `page`. Also returns what `look` finds in the extracted page, or `None` for a text, which is not extracted.

@@ -12,6 +12,7 @@ fn extract_prints_one_paragraph_a_line() {
                 <p>Second paragraph, which is long enough to be one as well, and ends here.</p></article></body></html>";
     let text = run_with_input(["extract"], html);
     assert_eq!(text.status, 0, "{}", text.stderr);
+    assert!(text.stdout.starts_with("A headline\n"), "{}", text.stdout);
     let first = text.stdout.find("First paragraph").expect("the first paragraph");
     let second = text.stdout.find("Second paragraph").expect("the second paragraph");
     assert!(first < second && !text.stdout.contains("Home"), "{}", text.stdout);

@@ -1,5 +1,5 @@
 //! `dedup --keep --as text` and `markdown`: for every input format and both output formats, the documents are those of
-//! `--as original`, and their texts are those of `extract`.
+//! `--as original`, and their texts are those of `extract`, after the headline.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -214,7 +214,11 @@ fn the_texts_are_those_that_extract_prints() {
         let extracted = run(["extract", "--format", form, "--jsonl", name(&input)]).verdicts();
         for text in read(&keep).iter().filter(|text| !text["text"].is_null()) {
             let same = extracted.iter().find(|line| line["id"] == text["id"]).expect("the page");
-            assert_eq!(same["text"].as_str().map(str::trim_end), text["text"].as_str());
+            // Lines of `extract --jsonl` have the headline in a field of its own.
+            let headline = same["headline"].as_str().filter(|_| form == "text");
+            let whole = headline.map_or(String::new(), |headline| format!("{headline}\n"))
+                + same["text"].as_str().unwrap_or_default();
+            assert_eq!(Some(whole.trim_end()), text["text"].as_str());
             assert_eq!(same["title"], text["title"]);
         }
     }
@@ -410,6 +414,7 @@ fn extract_prints_markdown_of_one_page() {
     let page = write(folder.path(), "page.html", html);
     let run = run(["extract", "--format", "markdown", name(&page)]);
     assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stdout.starts_with("# 标题 0\n\n"), "{}", run.stdout);
     assert!(
         run.stdout.contains("[链接](https://b.test/a?b=1) **粗体**\n\n- one\n- two|three\n"),
         "{}",

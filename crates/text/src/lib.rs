@@ -20,6 +20,8 @@
 
 pub mod decode;
 pub mod extract;
+#[cfg(test)]
+mod kinds;
 pub mod page;
 pub mod segment;
 

@@ -26,13 +26,14 @@ mod tables;
 mod utf16;
 mod utf7;
 mod utf8;
+mod visual;
 mod words;
 
 use std::borrow::Cow;
 
 use candidates::Declared;
 use charset::{Charset, SevenBit};
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, ISO_8859_8, UTF_8};
 use serde::Serialize;
 use tables::Table;
 use thiserror::Error;
@@ -41,7 +42,7 @@ use crate::page::Hints;
 
 /// Version of these rules, part of the fingerprint hash. Raise it whenever the same bytes may give another text than
 /// before.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// A decoded page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,7 +213,13 @@ fn legacy(bytes: &[u8], declared: Declared) -> Decoded<'_> {
         None => (charset, how),
     };
     let unknown = declared.unknown.filter(|_| how == How::Detected);
-    Decoded { unknown, ..decoded_as(charset.decode(bytes), charset.name(), how) }
+    let mut decoded = decoded_as(charset.decode(bytes), charset.name(), how);
+    if charset.is(ISO_8859_8)
+        && let Some(logical) = visual::to_logical(&decoded.text)
+    {
+        decoded.text = logical.into();
+    }
+    Decoded { unknown, ..decoded }
 }
 
 /// Decodes `bytes` as `encoding`, replacing invalid bytes.

@@ -10,6 +10,8 @@ use leitong_base::record::Credits;
 pub struct Document {
     /// The page's title, if it has one.
     pub title: Option<String>,
+    /// The text of the article's own `<h1>`, if the paragraphs lack it. It is not compared, and only set for readers.
+    pub headline: Option<String>,
     /// The kind of the page.
     pub kind: PageKind,
     /// The paragraphs in the order of the page.
@@ -82,6 +84,15 @@ impl Document {
             text.push('\n');
         }
         text
+    }
+}
+
+impl Document {
+    /// Returns the headline and the main text, one paragraph per line, for readers.
+    #[must_use]
+    pub fn text_with_headline(&self) -> String {
+        let headline = self.headline.iter().flat_map(|headline| [headline.as_str(), "\n"]);
+        headline.collect::<String>() + &self.text()
     }
 }
 

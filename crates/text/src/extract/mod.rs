@@ -46,11 +46,14 @@ pub use main_text::training;
 use main_text::{Chooser, MainText};
 use page_kind::{paged, walls};
 pub use parse::Syntax;
+use parse::{streamed, twice};
 
 /// Extracts pages. Keeps its buffers from page to page; use one per thread.
 #[derive(Debug)]
 pub struct Extractor {
     chooser: Chooser,
+    /// The source of the current page, where it is not read as it came.
+    source: String,
 }
 
 /// A page and its [`Document`], from which more can be read.
@@ -69,13 +72,13 @@ impl Extractor {
     /// Creates an extractor with empty buffers.
     #[must_use]
     pub fn new(config: &ExtractConfig) -> Self {
-        Self { chooser: Chooser::new(config, false) }
+        Self { chooser: Chooser::new(config, false), source: String::new() }
     }
 
     /// Returns an extractor whose pages can be written as [Markdown](ExtractedPage::markdown). It is a little slower.
     #[must_use]
     pub fn for_markdown(config: &ExtractConfig) -> Self {
-        Self { chooser: Chooser::new(config, true) }
+        Self { chooser: Chooser::new(config, true), source: String::new() }
     }
 
     /// Returns the settings.
@@ -102,9 +105,21 @@ impl Extractor {
         syntax: Syntax,
         work: &mut Work,
     ) -> Result<ExtractedPage<'a>, ExtractError> {
-        self.chooser.choose(html, syntax, work)?;
-        let in_data = self.chooser.text_in_data(html, work)?;
-        let main_text = self.chooser.main_text(html);
+        let Self { chooser, source } = self;
+        let placed = streamed::in_place(html);
+        let html = match twice::in_source(placed.as_deref().unwrap_or(html)).or(placed) {
+            Some(changed) => {
+                *source = changed;
+                source.as_str()
+            }
+            None => html,
+        };
+        chooser.choose(html, syntax, work)?;
+        let in_data = chooser.text_in_data(html, work)?;
+        if in_data.is_empty() {
+            chooser.open_templates(html, work)?;
+        }
+        let main_text = chooser.main_text(html);
         let is_from_data = !in_data.is_empty();
         let mut document = Document { title: main_text.title(), ..Document::default() };
         if is_from_data {
@@ -116,12 +131,7 @@ impl Extractor {
             document.kind = page_kind::classify(&main_text);
             document.wall = walls::detect_in_page(&main_text);
         }
-        Ok(ExtractedPage {
-            document,
-            main_text,
-            is_from_data,
-            is_for_markdown: self.chooser.records_structure(),
-        })
+        Ok(ExtractedPage { document, main_text, is_from_data, is_for_markdown: chooser.records_structure() })
     }
 
     /// Returns all blocks of `html` with the features by which they are scored, to learn the weights.
@@ -141,7 +151,13 @@ impl ExtractedPage<'_> {
         self.main_text.blocks()
     }
 
-    /// Returns the main text as Markdown; `url` is the page's address. `None` if the extractor is not
+    /// Returns the text of the article's own `<h1>`, unless the main text has it; for [`Document::headline`].
+    #[must_use]
+    pub fn headline(&self) -> Option<String> {
+        self.main_text.headline_text()
+    }
+
+    /// Returns the headline and the main text as Markdown; `url` is the page's address. `None` if the extractor is not
     /// [for Markdown](Extractor::for_markdown), or if the text came from the page's data, which has no markup;
     /// [`Document::markdown`] writes such a text.
     #[must_use]

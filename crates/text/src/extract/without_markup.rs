@@ -9,13 +9,17 @@ use crate::extract::credits::{self, Known};
 use crate::extract::document::{Document, Paragraph, ParagraphKind};
 use crate::extract::markdown;
 use crate::extract::page_kind::walls;
+use crate::extract::parse::twice;
 use leitong_base::record::Credits;
 
 impl Document {
     /// Creates the document of a text without markup: each line is a paragraph.
     #[must_use]
     pub fn from_text(title: Option<String>, text: &str) -> Self {
-        let paragraphs = text
+        let once = twice::in_text(text);
+        let paragraphs = once
+            .as_deref()
+            .unwrap_or(text)
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty())

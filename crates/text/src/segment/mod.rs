@@ -38,7 +38,7 @@ use leitong_base::work::{TooMuchWork, Work};
 
 /// Version of these rules, part of the fingerprint hash. Raise it whenever the same text may give other terms than
 /// before.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// A document's text as terms. Reused from page to page to avoid allocations.
 #[derive(Debug, Default)]

@@ -10,72 +10,21 @@ use super::sender::is_han;
 use leitong_base::record::Credits;
 
 /// Chinese and Japanese words before authors, each with true if it names the author outright.
+#[rustfmt::skip]
 const CUES: [(&str, bool); 22] = [
-    ("作者：", true),
-    ("作者:", true),
-    ("作者", false),
-    ("文/图", false),
-    ("文/", false),
-    ("文|", false),
-    ("文丨", false),
-    ("撰文：", true),
-    ("采写：", false),
-    ("记者", false),
-    ("記者", false),
-    ("撰稿", false),
-    ("採訪", false),
-    ("文：", true),
-    ("文:", true),
-    ("文／", false),
-    ("文・", true),
-    ("文＝", true),
-    ("著者", false),
-    ("執筆", false),
-    ("筆者：", true),
-    ("ライター：", true),
+    ("作者：", true), ("作者:", true), ("作者", false), ("文/图", false), ("文/", false), ("文|", false),
+    ("文丨", false), ("撰文：", true), ("采写：", false), ("记者", false), ("記者", false), ("撰稿", false),
+    ("採訪", false), ("文：", true), ("文:", true), ("文／", false), ("文・", true), ("文＝", true),
+    ("著者", false), ("執筆", false), ("筆者：", true), ("ライター：", true),
 ];
 
 /// Words of notices about copying a text, and about responsibility for it. Such a notice may contain the word "author",
 /// but names none.
+#[rustfmt::skip]
 const NOTICE: [&str; 38] = [
-    "转载",
-    "轉載",
-    "转发",
-    "轉發",
-    "转帖",
-    "转贴",
-    "摘编",
-    "摘編",
-    "引用",
-    "复制",
-    "複製",
-    "抄袭",
-    "抄襲",
-    "盗用",
-    "盜用",
-    "版权",
-    "版權",
-    "著作权",
-    "著作權",
-    "侵权",
-    "侵權",
-    "许可",
-    "許可",
-    "授权",
-    "授權",
-    "同意",
-    "允许",
-    "允許",
-    "未经",
-    "未經",
-    "注明",
-    "註明",
-    "写明",
-    "寫明",
-    "标明",
-    "標明",
-    "不得",
-    "禁止",
+    "转载", "轉載", "转发", "轉發", "转帖", "转贴", "摘编", "摘編", "引用", "复制", "複製", "抄袭", "抄襲",
+    "盗用", "盜用", "版权", "版權", "著作权", "著作權", "侵权", "侵權", "许可", "許可", "授权", "授權",
+    "同意", "允许", "允許", "未经", "未經", "注明", "註明", "写明", "寫明", "标明", "標明", "不得", "禁止",
 ];
 
 /// Words in notices about copying a text that are not names, in addition to [`NOTICE`].
@@ -153,20 +102,11 @@ fn is_clause(part: &str) -> bool {
 }
 
 /// Returns true for a job, which may follow a name: `Harbour Correspondent`.
-fn is_job(part: &str) -> bool {
+pub(super) fn is_job(part: &str) -> bool {
+    #[rustfmt::skip]
     const JOBS: [&str; 12] = [
-        "correspondent",
-        "reporter",
-        "editor",
-        "writer",
-        "columnist",
-        "journalist",
-        "producer",
-        "photographer",
-        "bureau",
-        "staff",
-        "contributor",
-        "redaktion",
+        "correspondent", "reporter", "editor", "writer", "columnist", "journalist", "producer",
+        "photographer", "bureau", "staff", "contributor", "redaktion",
     ];
     part.split_whitespace()
         .next_back()
@@ -392,27 +332,17 @@ mod tests {
     /// `未经作者许可` must not give 许可 as an author, nor other notices 出处.
     #[test]
     fn people_who_are_only_mentioned_are_not_authors() {
-        for text in [
+        #[rustfmt::skip]
+        const TEXTS: [&str; 19] = [
             "据《红周刊》记者了解，龙湖多地项目均存在各种违规销售及施工问题。",
-            "图片来源：每经记者 张蕊 摄",
-            "作者：",
-            "作者：网络整理",
-            "原作者 女儿",
-            "本文仅代表作者个人观点。",
-            "（转载请注明作者和出处：滨海网）",
-            "转载请注明作者与来源",
-            "请联系作者授权",
-            "（版权归作者所有）",
-            "责任编辑：张迪",
-            "未经作者许可，不得转载",
-            "未經作者同意 請勿轉載",
-            "如需转载，须经作者 许可",
-            "转载请写明作者 出处",
-            "转载请写明作者、出处",
-            "转载时请标明文章作者 来源",
-            "未经本报记者许可不得复制",
+            "图片来源：每经记者 张蕊 摄", "作者：", "作者：网络整理", "原作者 女儿",
+            "本文仅代表作者个人观点。", "（转载请注明作者和出处：滨海网）", "转载请注明作者与来源",
+            "请联系作者授权", "（版权归作者所有）", "责任编辑：张迪", "未经作者许可，不得转载",
+            "未經作者同意 請勿轉載", "如需转载，须经作者 许可", "转载请写明作者 出处",
+            "转载请写明作者、出处", "转载时请标明文章作者 来源", "未经本报记者许可不得复制",
             "盗用作者 原文者必究",
-        ] {
+        ];
+        for text in TEXTS {
             for place in [LinePlace::Top, LinePlace::Within, LinePlace::Last, LinePlace::First] {
                 assert_eq!(authors(text, place), [""; 0], "{text}");
             }

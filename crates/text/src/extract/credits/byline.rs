@@ -11,22 +11,13 @@ const BYLINES: [&str; 9] =
 
 /// Words before an author's name in other languages. Those without a colon end in a preposition: each name after them
 /// must have at least two words, since `Von Hamburg` names a place.
+#[rustfmt::skip]
 const BYLINES_OF: [(&str, &[&str]); 19] = [
     (
         "de",
         &[
-            "ein artikel von",
-            "ein beitrag von",
-            "ein gastbeitrag von",
-            "ein text von",
-            "geschrieben von",
-            "verfasst von",
-            "veröffentlicht von",
-            "von",
-            "text:",
-            "text von",
-            "autor:",
-            "autorin:",
+            "ein artikel von", "ein beitrag von", "ein gastbeitrag von", "ein text von", "geschrieben von",
+            "verfasst von", "veröffentlicht von", "von", "text:", "text von", "autor:", "autorin:",
             "autoren:",
         ],
     ),
@@ -39,13 +30,7 @@ const BYLINES_OF: [(&str, &[&str]); 19] = [
     (
         "it",
         &[
-            "scritto da",
-            "pubblicato da",
-            "a cura di",
-            "un articolo di",
-            "testo:",
-            "autore:",
-            "autrice:",
+            "scritto da", "pubblicato da", "a cura di", "un articolo di", "testo:", "autore:", "autrice:",
             "di",
         ],
     ),
@@ -64,6 +49,12 @@ const BYLINES_OF: [(&str, &[&str]); 19] = [
     ("vi", &["tác giả:"]),
     ("id", &["penulis:", "oleh:", "oleh"]),
 ];
+
+/// Returns true if `words` are all that comes before an author's name, in any of the languages.
+pub(super) fn is_cue(words: &str) -> bool {
+    let cues = BYLINES.iter().chain(BYLINES_OF.iter().flat_map(|(_, cues)| *cues));
+    cues.map(|cue| cue.trim_end_matches(':')).any(|cue| cue_length(words, cue) == Some(words.len()))
+}
 
 /// Returns the length of `cue` at the start of `line`, in any case. Before a colon there may be a space, as in French,
 /// where it may be a narrow one.
@@ -161,26 +152,9 @@ fn people_of_byline(value: &str) -> Vec<String> {
     for end in [" on", " at", " am", " le", " el", " em", " il", " op"] {
         value = value.strip_suffix(end).filter(|name| name.contains(' ')).unwrap_or(value);
     }
-    let is_name = |word: &str| {
-        word.starts_with(|c: char| c.is_uppercase())
-            || matches!(
-                word,
-                "and"
-                    | "und"
-                    | "et"
-                    | "&"
-                    | "de"
-                    | "van"
-                    | "von"
-                    | "der"
-                    | "la"
-                    | "di"
-                    | "del"
-                    | "da"
-                    | "al"
-                    | "bin"
-            )
-    };
+    const PARTICLES: [&str; 14] =
+        ["and", "und", "et", "&", "de", "van", "von", "der", "la", "di", "del", "da", "al", "bin"];
+    let is_name = |word: &str| word.starts_with(|c: char| c.is_uppercase()) || PARTICLES.contains(&word);
     let words = value.split_whitespace();
     let fits = (1..=10).contains(&words.clone().count()) && words.clone().all(is_name);
     if fits { split(value.trim()) } else { Vec::new() }

@@ -7,66 +7,29 @@
 use leitong_base::record::PublicationTime;
 
 /// Names of zones with their minutes east of UTC. Names that mean several zones are left out.
+#[rustfmt::skip]
 const ZONES: [(&str, i16); 14] = [
-    ("utc", 0),
-    ("gmt", 0),
-    ("edt", -240),
-    ("est", -300),
-    ("cdt", -300),
-    ("mdt", -360),
-    ("pdt", -420),
-    ("pst", -480),
-    ("cest", 120),
-    ("cet", 60),
-    ("eest", 180),
-    ("hkt", 480),
-    ("jst", 540),
-    ("kst", 540),
+    ("utc", 0), ("gmt", 0), ("edt", -240), ("est", -300), ("cdt", -300), ("mdt", -360), ("pdt", -420),
+    ("pst", -480), ("cest", 120), ("cet", 60), ("eest", 180), ("hkt", 480), ("jst", 540), ("kst", 540),
 ];
 
+#[rustfmt::skip]
 const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
 ];
 
 /// Names of months in German, French, Spanish, Portuguese, Italian, Dutch and Russian, as far as they differ from
 /// English.
+#[rustfmt::skip]
 const MONTHS_ELSEWHERE: [&[&str]; 12] = [
     &[
-        "januar",
-        "jänner",
-        "janvier",
-        "janv",
-        "enero",
-        "ene",
-        "janeiro",
-        "gennaio",
-        "gen",
-        "januari",
+        "januar", "jänner", "janvier", "janv", "enero", "ene", "janeiro", "gennaio", "gen", "januari",
         "января",
     ],
     &[
-        "februar",
-        "feber",
-        "février",
-        "fevrier",
-        "févr",
-        "febrero",
-        "fevereiro",
-        "fev",
-        "febbraio",
-        "februari",
-        "февраля",
+        "februar", "feber", "février", "fevrier", "févr", "febrero", "fevereiro", "fev", "febbraio",
+        "februari", "февраля",
     ],
     &["märz", "maerz", "mär", "mars", "marzo", "março", "maart", "mrt", "марта"],
     &["avril", "avr", "abril", "abr", "aprile", "апреля"],
@@ -78,15 +41,7 @@ const MONTHS_ELSEWHERE: [&[&str]; 12] = [
     &["oktober", "okt", "octobre", "octubre", "outubro", "out", "ottobre", "ott", "октября"],
     &["novembre", "noviembre", "novembro", "ноября"],
     &[
-        "dezember",
-        "dez",
-        "décembre",
-        "decembre",
-        "déc",
-        "diciembre",
-        "dic",
-        "dezembro",
-        "dicembre",
+        "dezember", "dez", "décembre", "decembre", "déc", "diciembre", "dic", "dezembro", "dicembre",
         "декабря",
     ],
 ];
@@ -460,17 +415,12 @@ mod tests {
 
     #[test]
     fn rejects_ambiguous_or_invalid_dates() {
-        for text in [
-            "",
-            "4/5/2026",
-            "2026",
-            "2026-13-01",
-            "30.02.2026",
-            "12:30",
-            "maybe 3, 2026",
-            "1-2-3",
+        #[rustfmt::skip]
+        const TEXTS: [&str; 9] = [
+            "", "4/5/2026", "2026", "2026-13-01", "30.02.2026", "12:30", "maybe 3, 2026", "1-2-3",
             "20261121000000",
-        ] {
+        ];
+        for text in TEXTS {
             assert_eq!(read(text), "", "{text}");
         }
         assert_eq!(compact("20240513/x").map(|day| day.to_string()).as_deref(), Some("2024-05-13"));

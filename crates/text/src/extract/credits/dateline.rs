@@ -13,25 +13,10 @@ const CHARS_MAX: usize = 40;
 const NAME_CHARS_MAX: usize = 10;
 
 /// English names of agencies, as written in brackets.
+#[rustfmt::skip]
 const AGENCIES: [&str; 18] = [
-    "Reuters",
-    "AP",
-    "AFP",
-    "UPI",
-    "Xinhua",
-    "dpa",
-    "TASS",
-    "Bloomberg",
-    "CNN",
-    "PTI",
-    "ANI",
-    "IANS",
-    "Kyodo",
-    "Yonhap",
-    "EFE",
-    "PRNewswire",
-    "BUSINESS WIRE",
-    "GLOBE NEWSWIRE",
+    "Reuters", "AP", "AFP", "UPI", "Xinhua", "dpa", "TASS", "Bloomberg", "CNN", "PTI", "ANI", "IANS",
+    "Kyodo", "Yonhap", "EFE", "PRNewswire", "BUSINESS WIRE", "GLOBE NEWSWIRE",
 ];
 
 /// A dateline.
@@ -155,16 +140,13 @@ mod tests {
 
     #[test]
     fn text_that_only_resembles_a_dateline_is_not_one() {
-        for text in [
-            "本报讯（记者叶婉）近日",
-            "电网公司供电正常",
-            "网络通讯公司今天发布了新产品。",
-            "中国社会发电量上升，",
-            "新京报记者获悉，一份电报送到了",
-            "The Reuters (Reuters) - building",
-            "",
-            "电",
-        ] {
+        #[rustfmt::skip]
+        const TEXTS: [&str; 8] = [
+            "本报讯（记者叶婉）近日", "电网公司供电正常", "网络通讯公司今天发布了新产品。",
+            "中国社会发电量上升，", "新京报记者获悉，一份电报送到了", "The Reuters (Reuters) - building",
+            "", "电",
+        ];
+        for text in TEXTS {
             assert_eq!(sender_of(text), "", "{text}");
         }
     }

@@ -5,6 +5,7 @@
 
 use super::lines::{Line, Range};
 use super::linked::{self, LinkedData};
+use super::name;
 use super::sender;
 use super::source::{self, Source};
 use super::{Known, author, byline, link, published};
@@ -26,6 +27,9 @@ const ELEMENTS_MAX: usize = 6;
 /// Maximum length in bytes of a block that is a line and may announce a time of publication. A longer one is prose, and
 /// its times belong to its story.
 const LINE_BYTES_MAX: u32 = 100;
+
+/// Maximum bytes next to a time in its line that do not make it part of a sentence: `Mon`, `by Jane Doe`.
+const WORDS_BYTES_MAX: u32 = 16;
 
 /// Names of parts of a page whose dates are not those of its text.
 const OTHER_PARTS: Hints = hints::RELATED | hints::COMMENT | hints::SIDE | hints::COPYRIGHT | hints::NAV;
@@ -115,6 +119,15 @@ impl Markup<'_> {
             return None;
         }
         let is_top = range.is_top(at) && at <= range.text().0;
+        // A time among the words of a sentence, or of any line of the text, is that of an event.
+        let own = self.tree.segments.get(mark.segment as usize).map_or(0, |own| own.end - own.start);
+        let after = self.tree.segments.get(mark.segment as usize + 1..block.end_segment as usize);
+        let mut after = after.unwrap_or_default().iter().filter_map(|segment| self.html.get(segment.range()));
+        let is_sentence = after.any(|text| text.contains(['.', '!', '?', '。']));
+        let is_line = !is_top && block.counts.bytes > own + WORDS_BYTES_MAX;
+        if mark.rank >= marks::TIME_RANK && !is_announced && (is_sentence || is_line) {
+            return None;
+        }
         let other = match is_top {
             true => OTHER_PARTS & !(hints::COMMENT | hints::SIDE | hints::NAV),
             false => OTHER_PARTS,
@@ -211,12 +224,12 @@ impl Markup<'_> {
             entities::decode_into(piece, &mut text);
             // After `By` or `来源：`, the name is in an element of its own.
             let words = text.trim().trim_end_matches([':', '：', ' ']);
-            let is_cue = words.is_empty()
-                || ["by", "written by", "posted by", "author", "source", "来源", "來源", "作者", "文章来源"]
-                    .iter()
-                    .any(|cue| words.eq_ignore_ascii_case(cue));
-            if !is_cue {
+            let is_label = words.len() < text.trim().len() || name::is_label(words);
+            if !words.is_empty() && !is_label {
                 break;
+            }
+            if mark.kind == MarkKind::AuthorElement {
+                text.clear();
             }
         }
         let text = single_spaced(&text);
@@ -295,25 +308,29 @@ impl Markup<'_> {
             true => [&of_lines, &of_linked, &of_elements, &of_metas, &byline, &of_organisations],
             false => [&of_linked, &of_metas, &byline, &of_elements, &of_lines, &of_organisations],
         };
-        // The site itself is named as the author if nobody else is.
+        // The site itself is no author, nor is the place of its office: `bay.example, Hamburg, Germany`.
+        let people = found.into_iter().map(|found| {
+            let names = found();
+            let is_address = names.len() > 2 && self.is_site(&names[0], linked);
+            names.into_iter().filter(|name| !is_address && !self.is_site(name, linked)).collect::<Vec<_>>()
+        });
+        people.into_iter().find(|people| !people.is_empty()).unwrap_or_default()
+    }
+
+    /// Returns true if `name` is the site's name, by the title, metadata or the host of the canonical link.
+    fn is_site(&self, name: &str, linked: &LinkedData) -> bool {
         let title = self.tree.head.title.and_then(|title| self.value(title)).unwrap_or_default();
         let last = title.rsplit(['_', '|', '-', '–', '—', '·']).next().unwrap_or_default().trim();
-        let sites: Vec<String> = self.values(MarkKind::SiteName).chain(linked.publisher.clone()).collect();
-        let mut site = Vec::new();
-        for found in found {
-            let names = found();
-            let is_site = |name: &String| {
-                last.len() < title.len() && last.starts_with(name.as_str())
-                    || sites.iter().any(|site| site.eq_ignore_ascii_case(name))
-            };
-            let (named, people): (Vec<String>, Vec<String>) = names.into_iter().partition(is_site);
-            if !people.is_empty() {
-                return people;
-            }
-            site = if site.is_empty() { named } else { site };
-        }
-        // On sites in Chinese, every page's metadata names the site.
-        if is_chinese { Vec::new() } else { site }
+        let mut sites = self.values(MarkKind::SiteName).chain(linked.publisher.clone());
+        let letters =
+            |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        let link = self.values(MarkKind::Canonical).next().unwrap_or_default();
+        let host = link.split('/').nth(2).unwrap_or_default().trim_start_matches("www.");
+        let first = letters(name.split(' ').next().unwrap_or_default());
+        last.len() < title.len() && last.starts_with(name)
+            || sites.any(|site| site.eq_ignore_ascii_case(name))
+            || (!first.is_empty()
+                && [host, host.split('.').next().unwrap_or_default()].map(letters).contains(&first))
     }
 
     pub(super) fn published(

@@ -222,6 +222,13 @@ mod tests {
                 "<article><h1>Ferry to stop</h1><p>The old ferry, which nobody in the town had loved, was taken out of \
                  service on {time} after forty years, and sold to a museum in the capital.</p>{TEXT}</article>"
             ),
+            format!("<article><h1>Ferry to stop</h1><p>The farewell is on {time}.</p>{TEXT}</article>"),
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}<ul><li>{time}: the last trip to the islands</ul>{TEXT}</article>"
+            ),
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}<p>The farewell will be held on {time} at noon</p></article>"
+            ),
             format!(
                 "<article><h1>Ferry to stop</h1>{TEXT}</article><div class=comment><i itemprop=datePublished \
                  datetime=2019-02-03>x</i></div>"

@@ -4,133 +4,43 @@
 //! Cost: linear in the words.
 
 use super::sender::is_han;
+use super::{author as authors, byline};
 use leitong_base::record::Credits;
 
 /// Words that begin the next field of a line.
+#[rustfmt::skip]
 const NEXT_FIELDS: [&str; 50] = [
-    "作者",
-    "责任编辑",
-    "責任編輯",
-    "编辑",
-    "編輯",
-    "责编",
-    "記者",
-    "记者",
-    "时间",
-    "時間",
-    "发布",
-    "發布",
-    "發佈",
-    "日期",
-    "举报",
-    "选稿",
-    "字号",
-    "字體",
-    "字体",
-    "浏览",
-    "瀏覽",
-    "阅读",
-    "閱讀",
-    "点击",
-    "點擊",
-    "评论",
-    "分享",
-    "打印",
-    "校对",
-    "审核",
-    "查看",
-    "原标题",
-    "扫码",
-    "扫一扫",
-    "收藏",
-    "更多",
-    "我要",
-    "关注",
-    "订阅",
-    "图片",
-    "来源",
-    "原创",
-    "摄影",
-    "通讯员",
-    "阅读量",
-    "人气",
-    "次浏览",
-    "撰文",
-    "返回",
+    "作者", "责任编辑", "責任編輯", "编辑", "編輯", "责编", "記者", "记者", "时间", "時間", "发布", "發布",
+    "發佈", "日期", "举报", "选稿", "字号", "字體", "字体", "浏览", "瀏覽", "阅读", "閱讀", "点击", "點擊",
+    "评论", "分享", "打印", "校对", "审核", "查看", "原标题", "扫码", "扫一扫", "收藏", "更多", "我要",
+    "关注", "订阅", "图片", "来源", "原创", "摄影", "通讯员", "阅读量", "人气", "次浏览", "撰文", "返回",
     "版权",
 ];
 
 /// Words used instead of a publisher if there is none.
+#[rustfmt::skip]
 const NO_PUBLISHERS: [&str; 32] = [
-    "网络",
-    "互联网",
-    "本站",
-    "原创",
-    "未知",
-    "不详",
-    "综合",
-    "佚名",
-    "网友",
-    "转载",
-    "整理",
-    "网络整理",
-    "本站原创",
-    "官网",
-    "网站",
-    "本网",
-    "本报",
-    "编辑部",
-    "管理员",
-    "自媒体",
-    "投稿",
-    "其他",
-    "其它",
-    "無",
-    "无",
-    "暂无",
-    "網路",
-    "網絡",
-    "本網",
-    "原創",
-    "公众号",
-    "网上",
+    "网络", "互联网", "本站", "原创", "未知", "不详", "综合", "佚名", "网友", "转载", "整理", "网络整理",
+    "本站原创", "官网", "网站", "本网", "本报", "编辑部", "管理员", "自媒体", "投稿", "其他", "其它", "無",
+    "无", "暂无", "網路", "網絡", "本網", "原創", "公众号", "网上",
 ];
 
 /// Words in Latin letters that are not names.
+#[rustfmt::skip]
 const NO_NAMES: [&str; 33] = [
-    "the author",
-    "about the author",
-    "by",
-    "at",
-    "via",
-    "text by",
-    "words",
-    "share",
-    "follow",
-    "contributor",
-    "automoderator",
-    "admin",
-    "administrator",
-    "author",
-    "editor",
-    "unknown",
-    "anonymous",
-    "null",
-    "none",
-    "undefined",
-    "name",
-    "user",
-    "guest",
-    "root",
-    "webmaster",
-    "internet",
-    "n/a",
-    "default",
-    "test",
-    "staff",
-    "false",
-    "true",
-    "advertisement",
+    "the author", "about the author", "by", "at", "via", "text by", "words", "share", "follow",
+    "contributor", "automoderator", "admin", "administrator", "author", "editor", "unknown", "anonymous",
+    "null", "none", "undefined", "name", "user", "guest", "root", "webmaster", "internet", "n/a", "default",
+    "test", "staff", "false", "true", "advertisement",
+];
+
+/// Words that no name of a person in Chinese contains.
+#[rustfmt::skip]
+const NO_PEOPLE: [&str; 42] = [
+    "报道", "整理", "编译", "实习生", "摄", "供图", "综合", "本报", "本网", "通讯", "个人", "本人", "简介",
+    "最新", "最近", "观点", "文章", "其他", "授权", "曾任", "所有", "独家", "专栏", "责任", "整合", "声明",
+    "版权", "作品", "本文", "笔者", "今天", "今日", "昨日", "日前", "特约", "近日", "获悉", "了解", "表示",
+    "发现", "注意", "采访",
 ];
 
 /// Returns the first field of `text`, which other fields may follow, and the offset in `text` at which it ends.
@@ -159,35 +69,19 @@ pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
 
 /// Words around an author's name in links to all of the author's texts, as content management systems write them in the
 /// site's language; in lower case.
+#[rustfmt::skip]
 const LINKS_TO_TEXTS: [(&str, &str); 24] = [
-    ("view all posts by ", ""),
-    ("view all articles by ", ""),
-    ("see all posts by ", ""),
-    ("see all articles by ", ""),
-    ("all posts by ", ""),
-    ("more posts by ", ""),
-    ("more articles by ", ""),
-    ("posts by ", ""),
-    ("alle beiträge von ", " anzeigen"),
-    ("alle beiträge von ", ""),
-    ("zeige alle beiträge von ", ""),
-    ("voir tous les articles de ", ""),
-    ("afficher tous les articles de ", ""),
-    ("ver todas las entradas de ", ""),
-    ("ver todos os posts de ", ""),
-    ("vedi tutti gli articoli di ", ""),
-    ("visualizza tutti gli articoli di ", ""),
-    ("bekijk alle berichten van ", ""),
-    ("alle berichten van ", " weergeven"),
-    ("посмотреть все записи автора ", ""),
-    ("смотреть все записи автора ", ""),
-    ("查看所有由", "发布的文章"),
-    ("查看", "的所有文章"),
+    ("view all posts by ", ""), ("view all articles by ", ""), ("see all posts by ", ""),
+    ("see all articles by ", ""), ("all posts by ", ""), ("more posts by ", ""), ("more articles by ", ""),
+    ("posts by ", ""), ("alle beiträge von ", " anzeigen"), ("alle beiträge von ", ""),
+    ("zeige alle beiträge von ", ""), ("voir tous les articles de ", ""),
+    ("afficher tous les articles de ", ""), ("ver todas las entradas de ", ""),
+    ("ver todos os posts de ", ""), ("vedi tutti gli articoli di ", ""),
+    ("visualizza tutti gli articoli di ", ""), ("bekijk alle berichten van ", ""),
+    ("alle berichten van ", " weergeven"), ("посмотреть все записи автора ", ""),
+    ("смотреть все записи автора ", ""), ("查看所有由", "发布的文章"), ("查看", "的所有文章"),
     ("", "の投稿をすべて表示"),
 ];
-
-/// Verbs and adverbs that begin the label of a link: `View more posts`.
-const LABELS: [&str; 5] = ["view", "see", "read", "more", "all"];
 
 /// Returns a publisher's name without brackets, quotation marks and the place of its office.
 pub(super) fn publisher(raw: &str) -> Option<String> {
@@ -215,23 +109,10 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
 fn is_no_publisher(name: &str) -> bool {
     let bare = name.trim_start_matches("来自").trim_start_matches("来源于");
     let holds = ["编辑", "編輯", "链接", "原文", "版权", "点击", "时间", "日期"];
-    let begins = [
-        "不明",
-        "其",
-        "这",
-        "這",
-        "该",
-        "此",
-        "读者",
-        "一位",
-        "一个",
-        "为",
-        "是",
-        "有",
-        "的",
-        "发布于",
-        "发表于",
-        "发布时间",
+    #[rustfmt::skip]
+    const BEGINS: [&str; 16] = [
+        "不明", "其", "这", "這", "该", "此", "读者", "一位", "一个", "为", "是", "有", "的", "发布于",
+        "发表于", "发布时间",
     ];
     NO_PUBLISHERS.contains(&bare)
         || NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
@@ -239,7 +120,7 @@ fn is_no_publisher(name: &str) -> bool {
         || is_region(bare)
         || name.ends_with("客户端自媒体")
         || holds.iter().any(|word| name.contains(word))
-        || begins.iter().any(|word| name.starts_with(word))
+        || BEGINS.iter().any(|word| name.starts_with(word))
 }
 
 /// Removes marks around the whole name: 《光明日报》, “半月谈”; a title within the name is kept.
@@ -280,71 +161,18 @@ pub(super) fn is_chinese_person(name: &str) -> bool {
     (2..=4).contains(&chars)
         && name.chars().all(is_han)
         && !NEXT_FIELDS.iter().any(|field| name.contains(field))
-        && ![
-            "报道",
-            "整理",
-            "编译",
-            "实习生",
-            "摄",
-            "供图",
-            "综合",
-            "本报",
-            "本网",
-            "通讯",
-            "个人",
-            "本人",
-            "简介",
-            "最新",
-            "最近",
-            "观点",
-            "文章",
-            "其他",
-            "授权",
-            "曾任",
-            "所有",
-            "独家",
-            "专栏",
-            "责任",
-            "整合",
-            "声明",
-            "版权",
-            "作品",
-            "本文",
-            "笔者",
-            "今天",
-            "今日",
-            "昨日",
-            "日前",
-            "特约",
-            "近日",
-            "获悉",
-            "了解",
-            "表示",
-            "发现",
-            "注意",
-            "采访",
-        ]
-        .iter()
-        .any(|word| name.contains(word))
+        && !NO_PEOPLE.iter().any(|word| name.contains(word))
 }
 
 /// Returns an author's name without `By`, roles and brackets.
 pub(super) fn author(raw: &str) -> Option<String> {
     let mut name = without_link(raw.trim().trim_matches(|c: char| is_frame(c) && c != '.'));
-    for prefix in [
-        "written by ",
-        "published by ",
-        "posted by ",
-        "by: ",
-        "by ",
-        "author: ",
-        "author ",
-        "words by ",
-        "story by ",
-        "作者：",
-        "作者:",
-        "文/",
-    ] {
+    #[rustfmt::skip]
+    const PREFIXES: [&str; 12] = [
+        "written by ", "published by ", "posted by ", "by: ", "by ", "author: ", "author ", "words by ",
+        "story by ", "作者：", "作者:", "文/",
+    ];
+    for prefix in PREFIXES {
         if let Some(rest) = after_any_case(name, prefix) {
             name = rest.trim_start();
         }
@@ -355,7 +183,7 @@ pub(super) fn author(raw: &str) -> Option<String> {
     let name = unframed(name).trim_end_matches(|c: char| is_frame(c) && c != '.');
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let chars = name.chars().filter(|c| !c.is_whitespace()).count();
-    let is_none = NO_NAMES.iter().chain(&NO_PUBLISHERS).any(|word| name.eq_ignore_ascii_case(word))
+    let is_none = NO_PUBLISHERS.contains(&name)
         || ["声明", "账号", "版权", "登录", "关注", "作者"].iter().any(|word| name.contains(word));
     let fits = letters >= 2
         && letters * 3 >= chars * 2
@@ -388,12 +216,17 @@ fn is_any_case(text: &str, lower: &str) -> bool {
     text.chars().flat_map(char::to_lowercase).eq(lower.chars())
 }
 
-/// Returns true for the label of a link: a verb or adverb, and a word without a capital.
-fn is_label(name: &str) -> bool {
-    let mut words = name.split_whitespace();
-    let is_known = |word: &str| LABELS.iter().any(|label| word.eq_ignore_ascii_case(label));
-    words.next().is_some_and(is_known)
-        && words.next().is_some_and(|word| word.starts_with(char::is_lowercase))
+/// Returns true for words that announce something instead of naming a person: a word before an author's name alone or at
+/// the end, or words of which the first has a capital and the last has none.
+pub(super) fn is_label(name: &str) -> bool {
+    let word = name.trim_matches(|c: char| !c.is_alphanumeric());
+    let last = word.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_person = last.contains(['.', '’', '\'']) || authors::is_job(last);
+    let is_known = |known: &[&str]| known.iter().any(|known| is_any_case(word, known));
+    is_known(&NO_NAMES)
+        || byline::is_cue(word)
+        || byline::is_cue(last)
+        || (word.starts_with(char::is_uppercase) && last.starts_with(char::is_lowercase) && !is_person)
 }
 
 #[cfg(test)]
@@ -433,6 +266,18 @@ mod tests {
             ("查看王海燕的所有文章", Some("王海燕")),
             ("田中 健一の投稿をすべて表示", Some("田中 健一")),
             ("View more posts", None),
+            ("Von", None),
+            ("von", None),
+            ("Recipe by", None),
+            ("SUBMITTED BY", None),
+            ("Par", None),
+            ("Autor", None),
+            ("Escrito por", None),
+            ("Zu den Kommentaren springen", None),
+            ("Leave a comment", None),
+            ("Ursula von der Leyen", Some("Ursula von der Leyen")),
+            ("Redaktion bay.example", Some("Redaktion bay.example")),
+            ("jdoe", Some("jdoe")),
             ("Read more", None),
             ("Thomas More", Some("Thomas More")),
             ("admin", None),

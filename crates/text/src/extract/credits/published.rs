@@ -11,49 +11,17 @@ use super::lines::{Line, LinePlace};
 use leitong_base::record::{PublicationTime, Timestamp};
 
 /// Words that mark a date as that of something else: 更新, "updated".
+#[rustfmt::skip]
 const OTHER_DATES: [&str; 17] = [
-    "更新",
-    "修改",
-    "updated",
-    "modified",
-    "截止",
-    "copyright",
-    "©",
-    "有效期",
-    "reviewed",
-    "备案",
-    "aktualisiert",
-    "geändert",
-    "mis à jour",
-    "modifié",
-    "actualizad",
-    "atualizad",
-    "aggiornat",
+    "更新", "修改", "updated", "modified", "截止", "copyright", "©", "有效期", "reviewed", "备案",
+    "aktualisiert", "geändert", "mis à jour", "modifié", "actualizad", "atualizad", "aggiornat",
 ];
 
 /// Words that mark a date as that of publication.
+#[rustfmt::skip]
 const CUES: [&str; 22] = [
-    "发布",
-    "發布",
-    "發佈",
-    "发表",
-    "时间",
-    "時間",
-    "日期",
-    "发稿",
-    "published",
-    "posted",
-    "date:",
-    "来源",
-    "來源",
-    "首发",
-    "veröffentlicht",
-    "erschienen",
-    "publié",
-    "publicad",
-    "pubblicat",
-    "公開",
-    "掲載",
+    "发布", "發布", "發佈", "发表", "时间", "時間", "日期", "发稿", "published", "posted", "date:", "来源",
+    "來源", "首发", "veröffentlicht", "erschienen", "publié", "publicad", "pubblicat", "公開", "掲載",
     "опубликован",
 ];
 

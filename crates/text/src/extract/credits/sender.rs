@@ -1,20 +1,9 @@
 //! Names of Chinese newspapers, agencies and sites, as they appear in a line that names the source of a text.
 
 /// Endings of senders' names in Chinese.
+#[rustfmt::skip]
 pub(super) const SENDERS: [&str; 14] = [
-    "社",
-    "网",
-    "網",
-    "报",
-    "報",
-    "新闻",
-    "电视台",
-    "广播",
-    "客户端",
-    "周刊",
-    "日报",
-    "晚报",
-    "时报",
+    "社", "网", "網", "报", "報", "新闻", "电视台", "广播", "客户端", "周刊", "日报", "晚报", "时报",
     "在线",
 ];
 

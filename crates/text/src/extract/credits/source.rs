@@ -16,26 +16,12 @@ pub(super) struct Source {
 }
 
 /// Words before a publisher, each with true if a colon or the like must be in between.
+#[rustfmt::skip]
 const CUES: [(&str, bool); 19] = [
-    ("来源", true),
-    ("來源", true),
-    ("稿源", true),
-    ("出处", true),
-    ("出處", true),
-    ("来自", true),
-    ("來自", true),
-    ("本文来自", false),
-    ("本文來自", false),
-    ("转自", false),
-    ("轉自", false),
-    ("转载自", false),
-    ("轉載自", false),
-    ("摘自", false),
-    ("原载", false),
-    ("首发于", false),
-    ("首發於", false),
-    ("出典", true),
-    ("출처", true),
+    ("来源", true), ("來源", true), ("稿源", true), ("出处", true), ("出處", true), ("来自", true),
+    ("來自", true), ("本文来自", false), ("本文來自", false), ("转自", false), ("轉自", false),
+    ("转载自", false), ("轉載自", false), ("摘自", false), ("原载", false), ("首发于", false),
+    ("首發於", false), ("出典", true), ("출처", true),
 ];
 
 /// Last characters of the cues.
@@ -54,28 +40,14 @@ const BEFORE_CUES: [&str; 18] = [
 const WITHIN_CHARS_MAX: usize = 40;
 
 /// English words before a publisher.
+#[rustfmt::skip]
 const ENGLISH_CUES: [&str; 22] = [
-    "originally published by ",
-    "originally published at ",
-    "originally published on ",
-    "originally published in ",
-    "originally appeared on ",
-    "originally appeared in ",
-    "originally appeared at ",
-    "originally posted on ",
-    "originally posted at ",
-    "first published by ",
-    "first published on ",
-    "first published in ",
-    "first published at ",
-    "first appeared on ",
-    "first appeared in ",
-    "first appeared at ",
-    "republished from ",
-    "reprinted from ",
-    "republished with permission from ",
-    "reprinted with permission from ",
-    "reposted from ",
+    "originally published by ", "originally published at ", "originally published on ",
+    "originally published in ", "originally appeared on ", "originally appeared in ",
+    "originally appeared at ", "originally posted on ", "originally posted at ", "first published by ",
+    "first published on ", "first published in ", "first published at ", "first appeared on ",
+    "first appeared in ", "first appeared at ", "republished from ", "reprinted from ",
+    "republished with permission from ", "reprinted with permission from ", "reposted from ",
     "syndicated from ",
 ];
 
@@ -282,27 +254,20 @@ mod tests {
 
     #[test]
     fn other_sources_are_not_publishers() {
-        for text in [
-            "图片来源：未来科学大奖官网",
-            "数据来源：国家统计局",
-            "资金来源为公司自有资金",
-            "来源: | 发布时间: 2018-05-17 | 浏览次数: 2168",
-            "来源：网络",
-            "来源：本站原创 作者：医技药剂党支部",
-            "2024-05-08 23:23 来自甘肃",
-            "2024年01月25日 18:03:35 来自内蒙古自治区",
-            "信息来源于网络",
-            "First published on May 3, 2025",
-            "originally published in 2019",
-            "Originally published in March 2022",
-            "=INDIRECT 来自 Calc 单元格区域的电子表格值",
-            "来源于其主页",
-            "凡本网注明“来源：中国网”的作品，均转载自其它媒体",
+        #[rustfmt::skip]
+        const TEXTS: [&str; 19] = [
+            "图片来源：未来科学大奖官网", "数据来源：国家统计局", "资金来源为公司自有资金",
+            "来源: | 发布时间: 2018-05-17 | 浏览次数: 2168", "来源：网络",
+            "来源：本站原创 作者：医技药剂党支部", "2024-05-08 23:23 来自甘肃",
+            "2024年01月25日 18:03:35 来自内蒙古自治区", "信息来源于网络",
+            "First published on May 3, 2025", "originally published in 2019",
+            "Originally published in March 2022", "=INDIRECT 来自 Calc 单元格区域的电子表格值",
+            "来源于其主页", "凡本网注明“来源：中国网”的作品，均转载自其它媒体",
             "转载时必须注明\"稿件来源：逸族网\"，违者逸族网将依法追究责任",
-            "凡注明来源：中国网的所有作品，版权均属于中国网",
-            "原文出处: 这里",
+            "凡注明来源：中国网的所有作品，版权均属于中国网", "原文出处: 这里",
             "可持续的收入来源：旅游业",
-        ] {
+        ];
+        for text in TEXTS {
             assert_eq!(publisher(text, LinePlace::Top), "", "{text}");
         }
     }

@@ -2,9 +2,12 @@
 //!
 //! In: the page, and the ranges of its data ([`Head`](crate::extract::parse::tree::Head)). Out: paragraphs; none unless
 //! the data surely holds the page's text. It does in these places: the article's text in linked data; the posts,
-//! questions and answers of linked data, if it says that the page consists of them; a product's description in linked
-//! data. Text that is not a JSON string is ignored. Cost: linear in the data, since each string is read once and
+//! questions and answers of linked data, if it says that the page consists of them; the ingredients and steps of a recipe
+//! or of instructions; a product's description in linked data. Text that is not a JSON string is ignored. Cost: linear in the data, since each string is read once and
 //! decoded at most twice. Memory: the length of the data.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::extract::document::{Paragraph, ParagraphKind};
 use crate::extract::main_text::json::{Json, unescaped};
@@ -14,6 +17,7 @@ use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::{Tag, flag};
 use crate::extract::parse::text::single_spaced;
 use crate::extract::parse::tree::{Tree, declared};
+use crate::extract::parse::twice;
 
 /// Minimum length in bytes of a string in the data that is taken for text of the page.
 pub(super) const TEXT_BYTES_MIN: usize = 100;
@@ -27,10 +31,15 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     }
     let scripts = tree.marks.iter().filter(|mark| mark.kind == MarkKind::LinkedData);
     let scripts: Vec<&str> = scripts.filter_map(|mark| range(mark.value)).collect();
+    let scripts: Vec<Json<'_>> = scripts.into_iter().map(Json::parse).collect();
     let named = |wanted: &str| {
-        let values = scripts.iter().flat_map(|script| Json::parse(script).values);
+        let values = scripts.iter().flat_map(|script| &script.values);
         values.filter(|value| value.name == wanted).map(|value| value.text).collect::<Vec<_>>()
     };
+    let steps = scripts.iter().flat_map(steps).collect::<Vec<_>>();
+    if steps.iter().map(|step| step.len()).sum::<usize>() >= TEXT_BYTES_MIN {
+        return steps.into_iter().flat_map(paragraphs).collect();
+    }
     if tree.head.declares(declared::FORUM | declared::QUESTIONS) {
         let posts = named("text");
         if posts.iter().map(|post| post.len()).sum::<usize>() >= TEXT_BYTES_MIN {
@@ -44,6 +53,42 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
         }
     }
     Vec::new()
+}
+
+/// Fields of a recipe or of instructions whose values are text, and not objects with a type of their own.
+const STEP_FIELDS: [&str; 7] =
+    ["recipeIngredient", "ingredients", "recipeInstructions", "step", "steps", "supply", "tool"];
+
+/// Returns the ingredients and steps of the recipes and instructions in linked data, in order. A step without a text is
+/// its name.
+fn steps<'a>(json: &Json<'a>) -> Vec<&'a str> {
+    let mut types: HashMap<usize, &str> = HashMap::new();
+    let mut whole: Vec<Range<usize>> = Vec::new();
+    for value in json.values.iter().filter(|value| value.name == "@type") {
+        let kind = value.text.rsplit(['/', ':']).next().unwrap_or_default();
+        types.insert(value.object, kind);
+        if matches!(kind, "Recipe" | "HowTo") {
+            whole.push(json.objects[value.object].values.clone());
+        }
+    }
+    let texts = json.values.iter().filter(|value| value.name == "text").map(|value| value.object);
+    let with_text: HashSet<usize> = texts.collect();
+    let (mut found, mut from) = (Vec::new(), 0);
+    for range in whole {
+        // A recipe within another one is part of it.
+        for value in &json.values[range.start.max(from)..range.end.max(from)] {
+            let kind = types.get(&value.object).copied().unwrap_or_default();
+            let is_step = kind.starts_with("HowTo") && kind != "HowTo";
+            let is_text = match value.name {
+                "text" => is_step,
+                "name" => is_step && !with_text.contains(&value.object),
+                name => !is_step && STEP_FIELDS.contains(&name),
+            };
+            found.extend(is_text.then_some(value.text));
+        }
+        from = from.max(range.end);
+    }
+    found
 }
 
 /// Returns the paragraphs of `source`, a JSON string without its quotes. Markup that some sites leave in it is removed;
@@ -75,7 +120,9 @@ pub(super) fn paragraphs(source: &str) -> Vec<Paragraph> {
         }
     }
     plain.push_str(rest);
-    let lines = plain.lines().map(|line| single_spaced(&decoded(line)));
+    let plain = decoded(&plain);
+    let plain = twice::in_text(&plain).unwrap_or(plain);
+    let lines = plain.lines().map(single_spaced);
     let lines = lines.filter(|line| !line.is_empty());
     lines.map(|line| Paragraph::new(ParagraphKind::Paragraph, line)).collect()
 }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use crate::extract::document::Paragraph;
 use crate::extract::main_text::features::described::Described;
 use crate::extract::main_text::in_data::{TEXT_BYTES_MIN, paragraphs};
-use crate::extract::main_text::json::{Json, PARTS_MAX, Value, unescaped};
+use crate::extract::main_text::json::{Json, PARTS_MAX, Value, string_end, unescaped};
 use crate::extract::main_text::{PROSE_MIN, title};
 use crate::extract::parse::entities::decoded;
 use crate::extract::parse::segment::Segment;
@@ -87,15 +87,57 @@ fn text_of_states(html: &str, tree: &Tree, states: &[Json<'_>]) -> Vec<Paragraph
     if bytes(&by_title) > bytes(&by_description) { by_title } else { by_description }
 }
 
+/// Returns the state that Next.js sends in strings of several scripts, `self.__next_f.push([1,"…"])`: rows of JSON. A long
+/// string has a row of its own, `5:T2f0,…`, which is put in place of the reference to it, `"$5"`.
+fn flight(html: &str) -> Option<String> {
+    let mut stream = String::new();
+    let mut rest = html;
+    while let Some((_, piece)) = rest.split_once("__next_f").and_then(|(_, rest)| rest.split_once("push([1,"))
+    {
+        rest = piece.trim_start();
+        let Some(piece) = rest.strip_prefix('"') else { continue };
+        let Some(end) = string_end(piece.as_bytes(), 0) else { break };
+        stream.push_str(&unescaped(&piece[..end]).unwrap_or_default());
+        rest = &piece[end..];
+    }
+    let (mut rows, mut texts) = (String::new(), HashMap::new());
+    let mut rest = stream.as_str();
+    while !rest.is_empty() {
+        let line = rest.split_inclusive('\n').next().unwrap_or(rest);
+        let text = line.split_once(":T").and_then(|(id, row)| {
+            let length = usize::from_str_radix(row.split_once(',')?.0, 16).ok()?;
+            let start = id.len() + row.find(',')? + ":T,".len();
+            Some((id, rest.get(start..start.checked_add(length)?)?, start + length))
+        });
+        if let Some((id, text, end)) = text {
+            texts.insert(id, serde_json::json!(text).to_string());
+            rest = &rest[end..];
+        } else {
+            rows.push_str(line.split_once(':').map_or(line, |(_, row)| row));
+            rest = &rest[line.len()..];
+        }
+    }
+    let mut state = String::with_capacity(stream.len());
+    for (at, part) in rows.split("\"$").enumerate() {
+        match part.split_once('"').filter(|_| at > 0) {
+            // An element, `["$","p",null,{…}]`, is its properties.
+            Some(("", properties)) => state.push_str(properties.find('{').map_or("", |at| &properties[at..])),
+            Some((id, after)) if let Some(text) = texts.remove(id) => state.extend([text.as_str(), after]),
+            _ => state.extend([if at > 0 { "\"$" } else { "" }, part]),
+        }
+    }
+    (!state.is_empty()).then_some(state)
+}
+
 /// Returns the inline scripts of `html`, and the attributes that hold JSON, without their references.
 fn sources(html: &str) -> Vec<Cow<'_, str>> {
-    let mut found = Vec::new();
+    let mut found: Vec<Cow<'_, str>> = flight(html).map(Cow::Owned).into_iter().collect();
     let mut rest = html;
     while let Some(at) = memchr::memmem::find(rest.as_bytes(), b"<script") {
         rest = &rest[at..];
         let Some((tag, after)) = rest.split_once('>') else { break };
         let (content, after) = after.split_once("</script").unwrap_or((after, ""));
-        if content.len() >= TEXT_BYTES_MIN && !tag.contains("ld+json") {
+        if content.len() >= TEXT_BYTES_MIN && !tag.contains("ld+json") && !content.contains("__next_f") {
             // Angular writes references of its own.
             found.push(match content.contains("&q;") {
                 true => Cow::Owned(content.replace("&q;", "\"").replace("&l;", "<").replace("&g;", ">")),
@@ -212,11 +254,9 @@ impl Json<'_> {
     }
 }
 
-/// Returns true if the string is JSON itself, or a row of the stream that Next.js sends (`5:["$","p",…`).
+/// Returns true if the string is JSON itself.
 fn is_nested(text: &str) -> bool {
-    let row = text.trim_start_matches(|c: char| c.is_ascii_hexdigit());
-    let row = if row.len() + 4 >= text.len() { row.strip_prefix(':').unwrap_or(text) } else { text };
-    row.starts_with(['{', '['])
+    text.starts_with(['{', '['])
 }
 
 fn is_body(name: &str) -> bool {
@@ -277,6 +317,9 @@ mod tests {
         let flight =
             SENTENCES.map(|sentence| format!(r#"[\"$\",\"p\",null,{{\"children\":\"{sentence}\"}}]"#));
         let described = format!("<meta name=description content='{}'>", SENTENCES[0]);
+        let title_row = title.replace('"', "\\\"");
+        let html_text = html.replace("<\\/", "</");
+        let (length, (begin, end)) = (html_text.len(), html_text.split_at(300));
         for (head, body) in [
             ("", format!("<script id=__NEXT_DATA__ type=application/json>{data}</script>")),
             ("", format!("<script id=__NEXT_DATA__ type=application/json>{blocks}</script>")),
@@ -298,6 +341,13 @@ mod tests {
                 format!(
                     "<script>self.__next_f.push([1,\"5:[\\\"$\\\",\\\"div\\\",null,{{\\\"children\\\":[{}]}}]\"])</script>",
                     flight.join(",")
+                ),
+            ),
+            (
+                "",
+                format!(
+                    "<script>self.__next_f.push([1, \"1:{{{title_row},\\\"id\\\":4,\\\"body\\\":\\\"$a\\\"}}\\na:T{length:x},{begin}\"])\
+                     </script><script>self.__next_f.push([1,\"{end}2:[]\"])</script>"
                 ),
             ),
         ] {

@@ -86,7 +86,7 @@ impl<'a> Json<'a> {
 }
 
 /// Returns the offset of the quotation mark that ends the string from `at`.
-fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(super) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
         if bytes[at] == b'"' {

@@ -26,11 +26,13 @@ mod title;
 pub mod training;
 mod write;
 
+use std::ops::Range;
+
 use crate::extract::config::{ExtractConfig, ExtractError};
 use crate::extract::document::{PageBlock, Paragraph};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
-use crate::extract::parse::{Builder, Show, Stack, Syntax, entities, scan};
+use crate::extract::parse::{Builder, Show, Stack, Syntax, entities, scan, text};
 use features::Names;
 pub(super) use features::{build_tables, phrases};
 use leitong_base::work::{TooMuchWork, Work};
@@ -75,6 +77,19 @@ impl MainText<'_> {
     /// Returns the page's title.
     pub(super) fn title(&self) -> Option<String> {
         title::find(self.html, self.tree)
+    }
+
+    /// Returns the blocks of the article's own `<h1>`, unless the chosen ones have it.
+    pub(super) fn headline(&self) -> Range<u32> {
+        title::headline(self.html, self.tree, self.chosen).unwrap_or_default()
+    }
+
+    /// Returns the text of [`Self::headline`].
+    pub(super) fn headline_text(&self) -> Option<String> {
+        let blocks = self.headline().map(|block| &self.tree.blocks[block as usize]);
+        let lines: Vec<String> =
+            blocks.map(|block| text::of_block(self.html, self.tree, block, false)).collect();
+        (!lines.is_empty()).then(|| lines.join(" "))
     }
 
     /// Returns the chosen blocks as paragraphs.
@@ -179,8 +194,12 @@ impl Chooser {
         self.parse(html, Show::Also(&[]), work)?;
         self.select(html, Names::Read, work)?;
         let shown = self.open_hidden(html, work)?;
-        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html, &shown, work)? {
-            self.select(html, Names::Read, work)?;
+        if self.is_nearly_empty() {
+            if self.parse_hidden(html, Show::Everything, work)? {
+                self.select(html, Names::Read, work)?;
+            } else {
+                self.parse(html, Show::Also(&shown), work)?;
+            }
         }
         if self.is_reference() {
             self.select(html, Names::Doubted, work)?;
@@ -244,21 +263,28 @@ impl Chooser {
         scan::scan(html.as_bytes(), &mut builder)
     }
 
-    /// Parses the page again with hidden nodes, `<noscript>`, `<template>` and the like. Returns true and keeps the new
-    /// tree if it has more than four times as much text or prose. This is for pages that a script shows or builds, such
-    /// as threads of Discourse; prose counts because their menus may be longer than the text. Otherwise restores the
-    /// tree from which blocks were chosen, with the hidden parts that begin at `shown`, and returns false.
-    fn parse_hidden(&mut self, html: &str, shown: &[u32], work: &mut Work) -> Result<bool, ExtractError> {
+    /// Parses the page again with hidden nodes, `<noscript>`, `<template>` and the like. Returns true if the new tree has
+    /// more than four times as much text or prose. This is for pages that a script shows or builds, such as threads of
+    /// Discourse; prose counts because their menus may be longer than the text.
+    fn parse_hidden(&mut self, html: &str, show: Show<'_>, work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
         let prose = hidden::visible_prose(&self.tree).max(self.selection.bytes(&self.tree).into());
-        self.parse(html, Show::Everything, work)?;
-        if self.tree.bytes() > 4 * visible.max(40)
-            || hidden::opened_prose(html, &self.tree) > 4 * prose.max(100)
-        {
-            return Ok(true);
+        self.parse(html, show, work)?;
+        Ok(self.tree.bytes() > 4 * visible.max(40)
+            || hidden::opened_prose(html, &self.tree) > 4 * prose.max(100))
+    }
+
+    /// Reads templates that a script fills, if the page has no other text.
+    pub(super) fn open_templates(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
+        if !self.is_nearly_empty() || !scan::has_templates(html) {
+            return Ok(());
         }
-        self.parse(html, Show::Also(shown), work)?;
-        Ok(false)
+        if self.parse_hidden(html, Show::Templates, work)? {
+            self.select(html, Names::Read, work)?;
+            self.selection.fill_gaps(&self.tree);
+            return Ok(());
+        }
+        self.choose(html, self.syntax, work)
     }
 }
 
@@ -291,7 +317,12 @@ mod tests {
             (format!("<script type='text/markdown'>{}</script>", SENTENCES.join("\n\n")), true),
             (format!("<script type='text/template'>{article}</script>"), true),
             (format!("<script type='text/html; charset=utf-8' id=page>{article}</script>"), true),
-            (format!("<script type='text/template'>{article}<p>{{{{name}}}}</p></script>"), false),
+            (
+                format!("<script type='text/template'>{{{{#if a}}}}{article}<p>{{{{name}}}}</p></script>"),
+                true,
+            ),
+            (format!("<script type='text/x-kendo-template'><% a %>{article}</script>"), true),
+            (format!("<template><h2>${{a}}</h2>{article}</template>"), true),
             (format!("<script type='text/plain'>{}</script>", SENTENCES.join("\n\n")), true),
             (format!("<script type='text/babel'>{article}</script>"), false),
             (format!("<video src=a.mp4 />{article}"), true),

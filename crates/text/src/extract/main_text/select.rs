@@ -8,10 +8,11 @@
 use crate::extract::config::ExtractConfig;
 use crate::extract::main_text::features::context::Context;
 use crate::extract::main_text::features::phrases::Phrases;
-use crate::extract::main_text::features::{Features, Names};
+use crate::extract::main_text::features::{Features, Names, is_prose};
 use crate::extract::main_text::gaps;
 use crate::extract::main_text::score::{Weights, Writing, score};
-use crate::extract::parse::tree::{Block, Tree};
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Block, Node, Tree};
 
 /// Minimum probability of a chosen block, in thousandths. Without it, blocks would be chosen even on a page without any
 /// text.
@@ -33,6 +34,9 @@ pub(super) const NEARLY_EMPTY: u32 = 200;
 
 /// [`NEARLY_EMPTY`] for text without an end of a sentence, such as links to other stories and the footer.
 const LABELS_NEARLY_EMPTY: u32 = 400;
+
+/// Maximum number of nodes between a block and the article's body that are examined.
+const BODY_LEVELS_MAX: usize = 64;
 
 /// The chosen blocks of a page, with the buffers used to choose them. Kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
@@ -103,9 +107,43 @@ impl Selection {
         self.chosen.clear();
         let likely = probabilities.iter().enumerate().filter(|(_, probability)| **probability >= limit);
         self.chosen.extend(likely.filter_map(|(at, _)| u32::try_from(at).ok()));
+        self.complete_bodies(tree);
         if self.bytes(tree) < NEARLY_EMPTY && self.is_all_links(tree) {
             // A menu is not a text, even if there is nothing else.
             self.chosen.clear();
+        }
+    }
+
+    /// Adds the rest of each part that the page calls the article's body and of which a block is chosen: its sentences,
+    /// whatever the names around them, except in elements for something else.
+    fn complete_bodies(&mut self, tree: &Tree) {
+        let mut found = Vec::new();
+        let mut from = 0;
+        for &body in &tree.bodies {
+            let Node { first_block, end_block, .. } = tree.nodes[body as usize];
+            let next = self.chosen.partition_point(|block| *block < first_block);
+            if first_block < from || self.chosen.get(next).is_none_or(|block| *block >= end_block) {
+                continue;
+            }
+            from = end_block;
+            let is_other = |node: u32| {
+                matches!(
+                    tree.nodes[node as usize].tag,
+                    Tag::Nav | Tag::Aside | Tag::Footer | Tag::Form | Tag::Figure
+                )
+            };
+            let is_sentence = |block: &u32| {
+                let block = &tree.blocks[*block as usize];
+                let mut around =
+                    tree.ancestors(block.node).take(BODY_LEVELS_MAX).take_while(|node| *node != body);
+                (is_prose(block) || (block.counts.stops > 0 && block.links == 0)) && !around.any(is_other)
+            };
+            found.extend((first_block..end_block).filter(is_sentence));
+        }
+        if !found.is_empty() {
+            self.chosen.append(&mut found);
+            self.chosen.sort_unstable();
+            self.chosen.dedup();
         }
     }
 

@@ -219,10 +219,32 @@ pub(super) fn image(page: &Page<'_>, image: &Image) -> String {
     }
 }
 
-/// Returns a formula with its TeX source, which is not escaped.
+/// Returns a formula with its TeX source, in which other characters of the same meaning stand for those that a reader of
+/// Markdown might take for tags, links, code or the end of the formula.
 fn formula(source: &str, has_own_line: bool) -> String {
     let mark = if has_own_line { "$$" } else { "$" };
-    format!("{mark}{source}{mark}")
+    let mut tex = mark.to_owned();
+    let (mut before, mut is_escaped) = (' ', false);
+    let mut chars = source.chars().peekable();
+    while let Some(c) = chars.next() {
+        let begins_tag = chars.peek().is_some_and(|next| next.is_ascii_alphabetic() || "/!?".contains(*next));
+        match c {
+            '<' if begins_tag => tex.push_str("\\lt "),
+            '`' if is_escaped => tex.push_str("grave{}"),
+            '`' => tex.push_str("\\lq "),
+            '$' if !is_escaped => tex.push_str("\\$"),
+            '(' | '[' if before == ']' => tex.extend(['{', '}', c]),
+            '/' if before == ':' => tex.push_str("{}/"),
+            '.' if before == 'w' => tex.push_str("{}."),
+            '@' => tex.push_str("{}@{}"),
+            c => tex.push(c),
+        }
+        (before, is_escaped) = (c, c == '\\' && !is_escaped);
+    }
+    if is_escaped {
+        tex.push(' ');
+    }
+    tex + mark
 }
 
 /// Returns text outside of any markup as one line of Markdown.

@@ -28,10 +28,12 @@ use crate::extract::parse::tree::Tree;
 pub(in crate::extract) use links::Base;
 pub(in crate::extract) use paragraphs::of_paragraphs;
 
-/// Writes the chosen blocks of a page as Markdown. Links are made absolute by `base`.
+/// Writes the article's headline and the chosen blocks of a page as Markdown. Links are made absolute by `base`.
 pub(in crate::extract) fn of_blocks(page: &MainText<'_>, base: &Base) -> String {
-    let MainText { html, tree, chosen, .. } = *page;
-    let page = Page { html, tree, chosen, base };
+    let MainText { html, tree, .. } = *page;
+    let mut chosen: Vec<u32> = page.headline().chain(page.chosen.iter().copied()).collect();
+    chosen.sort_unstable();
+    let page = Page { html, tree, chosen: &chosen, base };
     write::write(&outline::outline(&page))
 }
 

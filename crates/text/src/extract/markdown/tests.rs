@@ -280,6 +280,48 @@ fn formulas_are_their_tex_source() {
     }
 }
 
+/// No formula may bring in tags, links or code, or end early.
+#[test]
+fn formulas_are_no_markup() {
+    let hostile = [
+        "<img src=x onerror=alert(1)> [a](javascript:alert(2)) `code`",
+        "</p><script>alert(3)</script>",
+        "x$$\n\n# heading\n\n<b>y",
+        "x$ [a](b) ![c](d) <!-- e",
+        "a\\\\$ <i>b\\",
+        "https://a.example www.a.example a@b.example",
+    ];
+    for tex in hostile {
+        let escaped = tex.replace('<', "&lt;").replace('>', "&gt;");
+        for html in [
+            format!(
+                "so <math><semantics><mi>x</mi><annotation encoding='application/x-tex'>{escaped}</annotation></semantics></math> is"
+            ),
+            format!("so <math display=block alttext='{escaped}'><mi>x</mi></math> is"),
+            format!("so <img class=latex src=x.png alt='{escaped}'> is"),
+            format!("so <script type='math/tex'>{}</script> is", tex.replace("</script>", "")),
+            format!("so <script type='math/tex; mode=display'>{}</script> is", tex.replace("</script>", "")),
+        ] {
+            let markdown = markdown(&html);
+            let events: Vec<Event<'_>> = Parser::new_ext(&markdown, Options::all()).collect();
+            let is_plain = |event: &Event<'_>| {
+                matches!(
+                    event,
+                    Event::Text(_)
+                        | Event::InlineMath(_)
+                        | Event::DisplayMath(_)
+                        | Event::Start(Tag::Paragraph)
+                        | Event::End(TagEnd::Paragraph)
+                )
+            };
+            assert!(events.iter().all(is_plain), "{markdown}: {events:?}");
+            let bare: Vec<Event<'_>> = Parser::new_ext(&markdown, Options::ENABLE_GFM).collect();
+            assert!(bare.iter().all(|event| is_plain(event)), "{markdown}: {bare:?}");
+            assert!(!markdown.contains("://") && !markdown.contains("www."), "{markdown}");
+        }
+    }
+}
+
 /// Images that scripts load must not have the address of a placeholder, or none.
 #[test]
 fn images_have_the_address_that_is_loaded() {
@@ -324,72 +366,20 @@ fn tables_of_data_and_of_layout() {
     ]);
 }
 
+/// Texts with signs of Markdown.
+#[rustfmt::skip]
+const SIGNS: [&str; 62] = [
+    "# a", "#a", "> a", "- a", "+ a", "* a", "1. a", "12) a", "1.5 a", "---", "===", "***", "a*b*c", "*a*",
+    "__a__", "a_b_c", "_a_", "`a`", "[a](b)", "![a](b)", "[a]: b", "[^a]", "[x] a", "&lt;b>",
+    "&lt;!-- a -->", "&amp;amp;", "&amp;copy;", "\\", "\\*a\\*", "a\\", "~~a~~", "~a~", "|a|b|",
+    "http://a.example/_b_", "a | b", "&lt;http://a>", "!", "a!", "&amp;", "1234567890. a", "- - -", "+",
+    "-", "2.", "=", ":--", "\\`a`", "`\\`", "**", "a ** b", "_", "[", "]", "a]", "&lt;", "a&lt;", "$a$",
+    "#", "###### a", "a\u{2028}b", "\u{feff}# a", "&#96;&#96;&#96;",
+];
+
 #[test]
 fn text_never_acts_as_markup() {
-    for text in [
-        "# a",
-        "#a",
-        "> a",
-        "- a",
-        "+ a",
-        "* a",
-        "1. a",
-        "12) a",
-        "1.5 a",
-        "---",
-        "===",
-        "***",
-        "a*b*c",
-        "*a*",
-        "__a__",
-        "a_b_c",
-        "_a_",
-        "`a`",
-        "[a](b)",
-        "![a](b)",
-        "[a]: b",
-        "[^a]",
-        "[x] a",
-        "&lt;b>",
-        "&lt;!-- a -->",
-        "&amp;amp;",
-        "&amp;copy;",
-        "\\",
-        "\\*a\\*",
-        "a\\",
-        "~~a~~",
-        "~a~",
-        "|a|b|",
-        "http://a.example/_b_",
-        "a | b",
-        "&lt;http://a>",
-        "!",
-        "a!",
-        "&amp;",
-        "1234567890. a",
-        "- - -",
-        "+",
-        "-",
-        "2.",
-        "=",
-        ":--",
-        "\\`a`",
-        "`\\`",
-        "**",
-        "a ** b",
-        "_",
-        "[",
-        "]",
-        "a]",
-        "&lt;",
-        "a&lt;",
-        "$a$",
-        "#",
-        "###### a",
-        "a\u{2028}b",
-        "\u{feff}# a",
-        "&#96;&#96;&#96;",
-    ] {
+    for text in SIGNS {
         for html in [
             format!("<p>{text}"),
             format!("<p>x<br>{text}"),
@@ -439,83 +429,29 @@ fn hostile_markup_stays_text_of_bounded_size() {
 }
 
 /// Texts with every character that means something in Markdown.
+/// Pieces of text of which some are signs of Markdown.
+#[rustfmt::skip]
+const PIECES: [&str; 56] = [
+    "a", "bc", " ", "  ", "*", "**", "_", "__", "`", "``", "[", "]", "(", ")", "](x)", "#", "# ", "> ",
+    "- ", "+ ", "1. ", "2) ", "|", "\\", "&lt;", "&gt;", "&amp;", "&amp;amp;", "~", "~~", "!", "![", ":",
+    "---", "===", "中", "文。", "，", "“", "”", "é", "\u{301}", "😀", "$", "^", "[^", ";", "<br>", "\n",
+    "&nbsp;", "http://b.example/", ".", "x;", "copy;", "/b", "\u{200b}",
+];
+
 fn text() -> impl Strategy<Value = String> {
-    let pieces = prop::sample::select(vec![
-        "a",
-        "bc",
-        " ",
-        "  ",
-        "*",
-        "**",
-        "_",
-        "__",
-        "`",
-        "``",
-        "[",
-        "]",
-        "(",
-        ")",
-        "](x)",
-        "#",
-        "# ",
-        "> ",
-        "- ",
-        "+ ",
-        "1. ",
-        "2) ",
-        "|",
-        "\\",
-        "&lt;",
-        "&gt;",
-        "&amp;",
-        "&amp;amp;",
-        "~",
-        "~~",
-        "!",
-        "![",
-        ":",
-        "---",
-        "===",
-        "中",
-        "文。",
-        "，",
-        "“",
-        "”",
-        "é",
-        "\u{301}",
-        "😀",
-        "$",
-        "^",
-        "[^",
-        ";",
-        "<br>",
-        "\n",
-        "&nbsp;",
-        "http://b.example/",
-        ".",
-        "x;",
-        "copy;",
-        "/b",
-        "\u{200b}",
-    ]);
+    let pieces = prop::sample::select(&PIECES[..]);
     prop::collection::vec(pieces, 1..8).prop_map(|pieces| pieces.concat())
 }
 
 fn inline() -> impl Strategy<Value = String> {
     let leaf = text();
     leaf.prop_recursive(3, 12, 4, |inner| {
-        let tag = prop::sample::select(vec![
-            "b",
-            "i",
-            "em",
-            "strong",
-            "code",
-            "a href='/u(v)?w=1&x;=2'",
-            "span",
-            "tt",
-            "img src=i alt='k]*'",
-            "a",
-        ]);
+        #[rustfmt::skip]
+        const TAGS: [&str; 10] = [
+            "b", "i", "em", "strong", "code", "a href='/u(v)?w=1&x;=2'", "span", "tt",
+            "img src=i alt='k]*'", "a",
+        ];
+        let tag = prop::sample::select(&TAGS[..]);
         prop::collection::vec((tag, inner, text()), 1..4).prop_map(|parts| {
             let part = |(tag, inner, text): (&str, String, String)| {
                 let name = tag.split(' ').next().unwrap_or_default();
@@ -527,34 +463,17 @@ fn inline() -> impl Strategy<Value = String> {
     })
 }
 
+/// Tags of blocks.
+#[rustfmt::skip]
+const BLOCKS: [&str; 24] = [
+    "p", "div", "h1", "h3", "ul><li", "ol start=4><li", "ol><li", "li", "blockquote", "pre", "dl><dt", "dd",
+    "table><tr><td", "td", "tr><td", "table><tr><th>x<th", "figure", "section", "br", "hr", "/ul", "/table",
+    "/ol", "pre><code class=lang-x",
+];
+
 fn blocks() -> impl Strategy<Value = String> {
     inline().prop_recursive(4, 24, 4, |inner| {
-        let tag = prop::sample::select(vec![
-            "p",
-            "div",
-            "h1",
-            "h3",
-            "ul><li",
-            "ol start=4><li",
-            "ol><li",
-            "li",
-            "blockquote",
-            "pre",
-            "dl><dt",
-            "dd",
-            "table><tr><td",
-            "td",
-            "tr><td",
-            "table><tr><th>x<th",
-            "figure",
-            "section",
-            "br",
-            "hr",
-            "/ul",
-            "/table",
-            "/ol",
-            "pre><code class=lang-x",
-        ]);
+        let tag = prop::sample::select(&BLOCKS[..]);
         prop::collection::vec((tag, inner, any::<bool>()), 1..4).prop_map(|parts| {
             let part = |(tag, inner, closes): (&str, String, bool)| {
                 let name = tag.split([' ', '>']).next().unwrap_or_default();

@@ -6,6 +6,7 @@
 //! scope is answered from one number per tag, so no page makes a search long. Invariants: every start tag is pushed
 //! once and popped once; a call takes constant time, plus popped elements. Memory: 24 bytes per open element.
 
+mod ahead;
 pub(super) mod count;
 pub(super) mod entities;
 mod foreign;
@@ -17,12 +18,14 @@ pub(super) mod scan;
 pub(super) mod segment;
 mod shadow;
 mod stack;
+pub(super) mod streamed;
 pub(super) mod structure;
 pub(super) mod tag;
 #[cfg(test)]
 mod tests;
 pub(super) mod text;
 pub(super) mod tree;
+pub(super) mod twice;
 mod unseen;
 
 use crate::extract::config::{ExtractConfig, ExtractError};
@@ -58,6 +61,8 @@ pub(in crate::extract) enum Show<'a> {
     Also(&'a [u32]),
     /// All hidden elements, and content for browsers without scripts.
     Everything,
+    /// Like [`Self::Everything`], with templates that have places for a script to fill.
+    Templates,
 }
 
 /// The syntax rules of a page's markup. They differ for tags that close themselves: in XML `<script/>` and `<title/>`
@@ -185,17 +190,27 @@ impl<'a> Builder<'a> {
 
     /// Returns true if all hidden content is read in this pass.
     pub(in crate::extract) fn reads_all_hidden(&self) -> bool {
-        matches!(self.show, Show::Everything)
+        matches!(self.show, Show::Everything | Show::Templates)
+    }
+
+    /// Returns true if templates with places for a script to fill are read in this pass.
+    pub(in crate::extract) fn reads_templates(&self) -> bool {
+        matches!(self.show, Show::Templates)
+    }
+
+    /// Returns true if places for a script to fill are left out here. In code they are what the page is about.
+    pub(in crate::extract) fn leaves_out_places(&self) -> bool {
+        self.reads_all_hidden() && self.inside.preformatted == 0 && self.inside.code == 0
     }
 
     /// Returns true if the element is hidden or a button, and its content is not to be read. (A button without an end
     /// tag may hold a whole page.)
     fn is_unseen(&self, tag: Tag, attributes: &Attributes<'_>) -> bool {
         let is_shown = || match self.show {
-            Show::Everything => true,
+            Show::Everything | Show::Templates => true,
             Show::Also(shown) => shown.binary_search(&index(attributes.start)).is_ok(),
         };
-        let is_unseen = is_hidden(tag, attributes)
+        let is_unseen = (is_hidden(tag, attributes) && !self.is_word(tag, attributes))
             || (tag == Tag::Button && !self.begins_heading())
             || (tag.is(flag::BLOCK) && self.is_in_slotless());
         is_unseen && tag != Tag::Body && !is_shown()
@@ -302,7 +317,8 @@ impl<'a> Builder<'a> {
             self.begin_hidden(tag, attributes);
         }
         let is_heading = tag == Tag::Button && !is_unseen && self.begins_heading();
-        let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0 && !is_heading;
+        let is_line = is_heading || self.is_word(tag, attributes);
+        let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0 && !is_line;
         if tag == Tag::Slot {
             self.fill_slot();
         }
@@ -438,7 +454,7 @@ impl<'a> Builder<'a> {
         // Names of `<html>` and `<body>` refer to the page's layout, not to its content.
         if !matches!(tag, Tag::Html | Tag::Body) {
             hints |= hints::from_names(attributes.class, &mut signature);
-            hints |= hints::from_names(attributes.id, &mut 0);
+            hints |= self.hints_of_id(tag, attributes);
             hints |= hints::from_names(attributes.itemprop, &mut 0);
             hints |= hints::from_role(attributes.role);
             if tag == Tag::Blockquote {
@@ -446,7 +462,7 @@ impl<'a> Builder<'a> {
                 hints &= !hints::SHARE;
             }
             match self.show {
-                Show::Everything if is_hidden(tag, attributes) => hints |= hints::HIDDEN,
+                Show::Everything | Show::Templates if is_hidden(tag, attributes) => hints |= hints::HIDDEN,
                 // A hidden element that is read belongs to the text, whatever its name.
                 Show::Also(_) if is_hidden(tag, attributes) => hints &= !hints::POPUP,
                 _ => {}
@@ -459,6 +475,9 @@ impl<'a> Builder<'a> {
         let node = Node { tag, is_dialog, parent, depth, hints, signature, first_block, end_block };
         self.node = index(self.tree.nodes.len());
         self.tree.nodes.push(node);
+        if marks::has_word(attributes.itemprop, b"articleBody") {
+            self.tree.bodies.push(self.node);
+        }
         hints
     }
 

@@ -4,7 +4,9 @@
 //! on it: quotes in attributes, bogus comments, raw text of scripts and styles, tags cut off by the end of the page.
 //! Cost: one pass; vectorised search skips text, attribute values, comments and scripts, and nothing is allocated.
 
-use memchr::{memchr, memchr2, memmem};
+use std::ops::Range;
+
+use memchr::{memchr, memchr2, memchr3_iter, memmem};
 
 use crate::extract::config::ExtractError;
 use crate::extract::parse::Builder;
@@ -60,7 +62,7 @@ pub(in crate::extract) fn scan(html: &[u8], builder: &mut Builder<'_>) -> Result
         }
         if html.get(at) != Some(&b'<') {
             at += memchr(b'<', &html[at..]).unwrap_or(html.len() - at);
-            builder.text(start, at);
+            text(html, start, at, builder);
         } else if at > start {
             builder.white(start, at);
         }
@@ -70,6 +72,17 @@ pub(in crate::extract) fn scan(html: &[u8], builder: &mut Builder<'_>) -> Result
     }
     builder.finish();
     Ok(())
+}
+
+/// Reads the text from `start` to `end`, without the places that a script fills if this is a template.
+fn text(html: &[u8], mut start: usize, end: usize, builder: &mut Builder<'_>) {
+    while builder.leaves_out_places()
+        && let Some(place) = place_in(&html[start..end])
+    {
+        builder.text(start, start + place.start);
+        start += place.end;
+    }
+    builder.text(start, end);
 }
 
 /// Reads the markup that begins with the `<` at `at`. Returns its end.
@@ -83,6 +96,7 @@ fn markup(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, Ex
             Ok(character_data(html, at + 9, builder))
         }
         Some(b'!') => Ok(declaration(html, at + 2)),
+        Some(b'%') if builder.leaves_out_places() => Ok(at + place_at(&html[at..]).unwrap_or(1)),
         Some(b'?') if builder.is_xml() => Ok(after_instruction(html, at + 2)),
         Some(b'?') => Ok(after_angle(html, at + 2)),
         _ => {
@@ -167,7 +181,7 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         builder.start(tag, &found)?;
         return Ok(end);
     }
-    if builder.reads_all_hidden() && may_hold_page(html, tag, found.kind, end) {
+    if builder.reads_all_hidden() && may_hold_page(html, tag, found.kind, end, builder.reads_templates()) {
         return Ok(end);
     }
     if found.self_closing && builder.is_xml() && !tag.is(flag::VOID) {
@@ -219,36 +233,49 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
     Ok(end)
 }
 
-/// Kinds of scripts that hold markup, which another script shows.
-const TEMPLATES: [&str; 10] = [
-    "text/html",
-    "text/plain",
-    "text/template",
-    "text/x-template",
-    "text/ng-template",
-    "text/x-tmpl",
-    "text/x-jquery-tmpl",
-    "text/x-handlebars",
-    "text/x-handlebars-template",
-    "text/x-mustache",
-];
+/// Parts of the types of scripts that hold markup or text, which another script shows.
+const TEMPLATES: [&str; 8] =
+    ["template", "tmpl", "html", "plain", "handlebars", "mustache", "text/markdown", "text/x-markdown"];
 
-/// Marks of a place in a template that a script fills.
-const PLACES: [&[u8]; 4] = [b"{{", b"<%", b"{%", b"${"];
+/// Begins and ends of places in a template that a script fills.
+const PLACES: [(&[u8], &[u8]); 4] = [(b"{{", b"}}"), (b"{%", b"%}"), (b"${", b"}"), (b"<%", b"%>")];
+
+/// Maximum length in bytes of such a place.
+const PLACE_BYTES_MAX: usize = 1024;
+
+/// Returns the length of the place that a script fills at the start of `text`; `{{{html}}}` is one place.
+fn place_at(text: &[u8]) -> Option<usize> {
+    let (begin, end) = PLACES.iter().find(|(begin, _)| text.starts_with(begin))?;
+    let text = &text[..text.len().min(PLACE_BYTES_MAX)];
+    let length = begin.len() + memmem::find(&text[begin.len()..], end)? + end.len();
+    Some(length + text[length..].iter().take_while(|byte| **byte == b'}').count())
+}
+
+/// Returns the range of the first place in `text` that a script fills.
+fn place_in(text: &[u8]) -> Option<Range<usize>> {
+    memchr3_iter(b'{', b'$', b'<', text).find_map(|at| Some(at..at + place_at(&text[at..])?))
+}
 
 /// Returns true if the element, whose content begins at `from`, may hold the text of a page that shows none: content for
 /// browsers without scripts or frames, or the source of slides and documents that a script renders. A template with
-/// places to fill is part of the program, and the same on all of a site's pages.
-fn may_hold_page(html: &[u8], tag: Tag, kind: &[u8], from: usize) -> bool {
+/// places to fill may be part of the program, the same on all of a site's pages, so it is read last, `with_places`.
+fn may_hold_page(html: &[u8], tag: Tag, kind: &[u8], from: usize, with_places: bool) -> bool {
     match tag {
         Tag::Noscript | Tag::Noframes | Tag::Noembed | Tag::Textarea => true,
-        Tag::Script if is_type(kind, "text/markdown") || is_type(kind, "text/x-markdown") => true,
-        Tag::Script if TEMPLATES.iter().any(|template| is_type(kind, template)) => {
-            let content = &html[from..script_end(html, from, b"script")];
-            !PLACES.iter().any(|place| memmem::find(content, place).is_some())
+        Tag::Script => {
+            let kind = entities::decoded(&String::from_utf8_lossy(kind)).to_ascii_lowercase();
+            kind.starts_with("text/")
+                && TEMPLATES.iter().any(|template| kind.contains(template))
+                && (with_places || place_in(&html[from..script_end(html, from, b"script")]).is_none())
         }
         _ => false,
     }
+}
+
+/// Returns true if `html` may have templates with places to fill.
+pub(in crate::extract) fn has_templates(html: &str) -> bool {
+    ["<template", "text/"].iter().any(|mark| memmem::find(html.as_bytes(), mark.as_bytes()).is_some())
+        && place_in(html.as_bytes()).is_some()
 }
 
 /// Returns true if a script's type is `wanted`, with or without parameters.

@@ -27,6 +27,8 @@ pub(in crate::extract) struct Tree {
     pub(in crate::extract) marks: Vec<Mark>,
     /// Hidden elements that hold prose or may be short sections.
     pub(in crate::extract) hidden: Vec<Hidden>,
+    /// The nodes with `itemprop="articleBody"`.
+    pub(in crate::extract) bodies: Vec<u32>,
     /// Links, emphasis, images and the like. Empty unless it was requested.
     pub(in crate::extract) structure: Structure,
 }
@@ -169,6 +171,7 @@ impl Tree {
         self.head = Head::default();
         self.marks.clear();
         self.hidden.clear();
+        self.bodies.clear();
         self.structure.clear();
     }
 

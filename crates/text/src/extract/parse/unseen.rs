@@ -116,48 +116,30 @@ mod tests {
 
     #[test]
     fn display_none_is_found_however_it_is_written() {
-        for style in [
-            "display:none",
-            "display: none !important",
-            "display : none",
-            "DISPLAY:NONE",
-            "Display:None ! Important;",
-            "color:red;display:none;",
-            "-webkit-box-display:x;display:none",
-            "display/* a */:/* b */none/* c */",
-            "display:block;display:none",
-            "display:none !important;display:block",
-            "d\\69splay:none",
-            "display:\\6e one",
-            "display&colon;none",
-            "background:url(data:x;y);display:none",
-            "content:\"a;b\";display:none",
+        #[rustfmt::skip]
+        const HIDDEN: [&str; 16] = [
+            "display:none", "display: none !important", "display : none", "DISPLAY:NONE",
+            "Display:None ! Important;", "color:red;display:none;", "-webkit-box-display:x;display:none",
+            "display/* a */:/* b */none/* c */", "display:block;display:none",
+            "display:none !important;display:block", "d\\69splay:none", "display:\\6e one",
+            "display&colon;none", "background:url(data:x;y);display:none", "content:\"a;b\";display:none",
             "display:\nnone",
-        ] {
+        ];
+        for style in HIDDEN {
             assert!(is_display_none(style.as_bytes()), "{style}");
         }
     }
 
     #[test]
     fn visible_elements_are_not_hidden() {
-        for style in [
-            "",
-            "display:block",
-            "display:none;display:block",
-            "display:block !important;display:none",
-            "/* display:none */color:red",
-            "display:nonesuch",
-            "border:none;display:block",
-            "-x-display:none",
-            "background:url(;display:none;)",
-            "content:';display:none;'",
-            "visibility:hidden",
-            "display",
-            "display:",
-            "/*",
-            "\\",
-            "d\\",
-        ] {
+        #[rustfmt::skip]
+        const SHOWN: [&str; 16] = [
+            "", "display:block", "display:none;display:block", "display:block !important;display:none",
+            "/* display:none */color:red", "display:nonesuch", "border:none;display:block",
+            "-x-display:none", "background:url(;display:none;)", "content:';display:none;'",
+            "visibility:hidden", "display", "display:", "/*", "\\", "d\\",
+        ];
+        for style in SHOWN {
             assert!(!is_display_none(style.as_bytes()), "{style}");
         }
     }

@@ -34,23 +34,10 @@ pub(super) enum Label {
 const PAGE: [&str; 10] =
     ["page", "页", "頁", "ページ", "페이지", "seite", "página", "pagina", "страниц", "strona"];
 /// Beginnings of phrases for "next" or "previous".
+#[rustfmt::skip]
 const NEXT: [&str; 16] = [
-    "next",
-    "prev",
-    "weiter",
-    "zurück",
-    "suivant",
-    "précédent",
-    "siguiente",
-    "anterior",
-    "próxim",
-    "следующ",
-    "предыдущ",
-    "далее",
-    "次",
-    "前",
-    "다음",
-    "이전",
+    "next", "prev", "weiter", "zurück", "suivant", "précédent", "siguiente", "anterior", "próxim",
+    "следующ", "предыдущ", "далее", "次", "前", "다음", "이전",
 ];
 
 /// A link.

@@ -32,24 +32,10 @@ const SHORT_BYTES: usize = 12;
 const NAME_BYTES_MIN: usize = 3;
 
 /// Parts of URLs of lists and threads, which are spread over pages more often than articles are.
+#[rustfmt::skip]
 const LISTS: [&str; 18] = [
-    "archive",
-    "archives",
-    "author",
-    "bbs",
-    "categories",
-    "category",
-    "forum",
-    "forums",
-    "search",
-    "showthread.php",
-    "tag",
-    "tags",
-    "thread",
-    "threads",
-    "topic",
-    "topics",
-    "viewthread.php",
+    "archive", "archives", "author", "bbs", "categories", "category", "forum", "forums", "search",
+    "showthread.php", "tag", "tags", "thread", "threads", "topic", "topics", "viewthread.php",
     "viewtopic.php",
 ];
 

@@ -174,27 +174,10 @@ const CONDITIONS: [&str; 5] = [" if we ", " wenn wir ", " si nous ", "如果我�
 
 /// Beginnings of sentences that tell what happens in some case, not what has happened to this visitor: "if your request
 /// is blocked".
+#[rustfmt::skip]
 const CASES: [&str; 20] = [
-    "if ",
-    "when ",
-    "once ",
-    "after ",
-    "wenn ",
-    "falls ",
-    "si ",
-    "lorsque ",
-    "cuando ",
-    "se ",
-    "quando ",
-    "если ",
-    "когда ",
-    "如果",
-    "当",
-    "若",
-    "もし",
-    "jeśli ",
-    "als ",
-    "eğer ",
+    "if ", "when ", "once ", "after ", "wenn ", "falls ", "si ", "lorsque ", "cuando ", "se ", "quando ",
+    "если ", "когда ", "如果", "当", "若", "もし", "jeśli ", "als ", "eğer ",
 ];
 
 /// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
@@ -248,23 +231,10 @@ pub(super) fn find(
 }
 
 /// Beginnings of titles of texts that explain something. A visitor's own question says "I".
+#[rustfmt::skip]
 const QUESTIONS: [&str; 16] = [
-    "why ",
-    "how to ",
-    "what is ",
-    "what are ",
-    "warum ",
-    "wie man ",
-    "pourquoi ",
-    "comment ",
-    "por qué ",
-    "cómo ",
-    "perché ",
-    "почему ",
-    "как ",
-    "为什么",
-    "如何",
-    "なぜ",
+    "why ", "how to ", "what is ", "what are ", "warum ", "wie man ", "pourquoi ", "comment ", "por qué ",
+    "cómo ", "perché ", "почему ", "как ", "为什么", "如何", "なぜ",
 ];
 
 /// Returns the meanings of a title that asks what its text answers.

@@ -15,19 +15,11 @@ const BYTES_MAX: usize = 128 << 10;
 const SHELL_TEXT_BYTES_MAX: u64 = 60;
 
 /// Marks of the scripts that check visitors: names that pages with content do not have in the bytes searched.
+#[rustfmt::skip]
 const CHECKS: [&[u8]; 12] = [
-    b"_cf_chl_opt",
-    b"cf-challenge",
-    b"captcha-delivery.com",
-    b"_Incapsula_Resource",
-    b"px-captcha",
-    b"acw_sc__v2",
-    b"TencentCaptcha",
-    b"AliyunCaptcha",
-    b"awsWafCookieDomainList",
-    b"x5secdata",
-    b"challenges.cloudflare.com/turnstile",
-    b"wappass.baidu.com",
+    b"_cf_chl_opt", b"cf-challenge", b"captcha-delivery.com", b"_Incapsula_Resource", b"px-captcha",
+    b"acw_sc__v2", b"TencentCaptcha", b"AliyunCaptcha", b"awsWafCookieDomainList", b"x5secdata",
+    b"challenges.cloudflare.com/turnstile", b"wappass.baidu.com",
 ];
 
 /// Attributes of elements that only the pages of such checks have, whatever their text says.
@@ -47,23 +39,11 @@ const CHECK_BYTES_MAX: usize = 32 << 10;
 const ERRORS: [&[u8]; 2] = [b"404/search_children.js", b"volunteer.cdn-go.cn/404"];
 
 /// Elements that script applications fill, and code that redirects.
+#[rustfmt::skip]
 const SHELLS: [&[u8]; 16] = [
-    b"id=\"root\"",
-    b"id=root",
-    b"id=\"app\"",
-    b"id=app",
-    b"id='app'",
-    b"id=\"__next\"",
-    b"id=\"__nuxt\"",
-    b"id=\"react-root\"",
-    b"id=\"main-app\"",
-    b"<app-root",
-    b"ng-app",
-    b"ng-version",
-    b"location.href",
-    b"location.replace",
-    b"location.reload",
-    b"http-equiv=\"refresh\"",
+    b"id=\"root\"", b"id=root", b"id=\"app\"", b"id=app", b"id='app'", b"id=\"__next\"", b"id=\"__nuxt\"",
+    b"id=\"react-root\"", b"id=\"main-app\"", b"<app-root", b"ng-app", b"ng-version", b"location.href",
+    b"location.replace", b"location.reload", b"http-equiv=\"refresh\"",
 ];
 
 /// Maximum number of `<noscript>` elements that are read.
