@@ -479,6 +479,8 @@ mod tests {
     #[test]
     fn the_rest_of_a_file_is_searched_with_hardly_any_checksum() {
         let before = 1 << 40;
+        // Next to zeros, the places around a head look like one.
+        let few = 2 * FULL_HEAD_BYTES;
         let head = record(5, 3, &[0; TEXT_HASH_BYTES]).expect("a record");
         let rest: Vec<u8> =
             (0..100_000_u32).flat_map(|number| hash_of_number(number).to_le_bytes()).collect();
@@ -493,9 +495,9 @@ mod tests {
         };
         for rest in [&rest[..], &[0; 100_000], &[0xff; 100_000]] {
             let (found, sums) = found_in(rest);
-            assert!(found.is_none() && sums < 10, "{sums} checksums");
+            assert!(found.is_none() && sums < few, "{sums} checksums");
             let (found, sums) = found_in(&[rest, &head, rest].concat());
-            assert!(found == Some((5, 3)) && sums < 10, "{sums} checksums");
+            assert!(found == Some((5, 3)) && sums < few, "{sums} checksums");
         }
         // A head is found wherever it is, also if it is read in two parts.
         let folder = tempfile::tempdir().expect("a folder");
