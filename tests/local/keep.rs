@@ -368,7 +368,10 @@ fn impossible_options_are_refused_before_anything_is_written() {
             "is already an input or output",
         ),
         (vec!["--keep", keep, "--drop", keep, pages_name], "would be written twice"),
-        (vec!["--keep", keep, "--prefer", "best", pages_name], "expected first, longest, newest, oldest, published"),
+        (
+            vec!["--keep", keep, "--prefer", "best", pages_name],
+            "expected first, longest, newest, oldest, published",
+        ),
         (vec!["--annotate", pages_name], "--keep"),
     ] {
         let run = run_with_input(["dedup"].iter().chain(&arguments), "");
