@@ -376,7 +376,10 @@ fn impossible_options_are_refused_before_anything_is_written() {
             "is already an input or output",
         ),
         (vec!["--keep", keep, "--drop", keep, pages_name], "would be written twice"),
-        (vec!["--keep", keep, "--prefer", "best", pages_name], "expected first, longest, newest, published"),
+        (
+            vec!["--keep", keep, "--prefer", "best", pages_name],
+            "expected first, longest, newest, oldest, published",
+        ),
         (vec!["--annotate", pages_name], "--keep"),
     ] {
         let run = run_with_input(["dedup"].iter().chain(&arguments), "");
@@ -401,7 +404,7 @@ fn a_preference_for_a_field_without_values_is_refused_and_missing_values_are_cou
         ["--prefer", "highest:/scroe", "--keep", keep_name, "--table", table.to_str().expect("a name")];
     let run = dedup_files(&options, &[&input]);
     assert_eq!(run.status, 2, "{}", run.stderr);
-    let told = format!("none of the {count} documents has a number at /scroe");
+    let told = format!("none of the {count} documents has a number or date at /scroe");
     assert!(run.stderr.contains(&told), "{}", run.stderr);
     assert!(!keep.exists(), "no document is written");
     // Nothing was decided permanently, so the command can be corrected and run again.
@@ -413,7 +416,7 @@ fn a_preference_for_a_field_without_values_is_refused_and_missing_values_are_cou
     let run = dedup_files(&options, &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     // The short page at the end has no score either.
-    let told = format!("5 of {count} documents have no number at /score");
+    let told = format!("5 of {count} documents have no number or date at /score");
     assert!(run.stderr.contains(&told) && !lines(&keep).is_empty(), "{}", run.stderr);
 }
 

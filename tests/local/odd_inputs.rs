@@ -297,7 +297,7 @@ fn outputs_with_unsuitable_names_are_left_untouched() {
         &["--prefer", "highest:/nope", "--overwrite", "--keep", name(&former), "--drop", name(&fresh)],
         &[&input],
     );
-    assert!(run.status != 0 && run.stderr.contains("has a number at /nope"), "{}", run.stderr);
+    assert!(run.status != 0 && run.stderr.contains("has a number or date at /nope"), "{}", run.stderr);
     assert_eq!(std::fs::read_to_string(&former).expect("a file"), "former\n");
     assert!(!fresh.exists(), "nothing was written");
     let options = ["--prefer", "longest", "--overwrite", "--keep", name(&former), "--drop", name(&fresh)];

@@ -197,7 +197,7 @@ fn an_output_folder_has_a_file_per_input_and_one_file_has_one_format() {
     for (inputs, told) in [
         (
             [&json, &first],
-            "a file cannot contain a mixture of JSON lines or WARC records, CSV rows and Parquet rows; name a folder",
+            "a file cannot contain a mixture of JSON lines, WARC records, CSV rows and Parquet rows; name a folder",
         ),
         ([&first, &other], "d.parquet has \"url\" of type Utf8 (nullable); name a folder"),
     ] {

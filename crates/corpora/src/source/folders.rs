@@ -295,7 +295,7 @@ fn matching_by_level(
     let root = root(pattern);
     let levels = pattern.components().skip(root.components().count());
     let mut paths = vec![root.strip_prefix(".").map_or(root.clone(), Path::to_owned)];
-    for level in levels.map(|level| level.as_os_str()) {
+    for level in levels.map(std::path::Component::as_os_str) {
         let folders = std::mem::take(&mut paths);
         if !has_wildcard(level) {
             for path in folders.into_iter().map(|folder| folder.join(level)) {
