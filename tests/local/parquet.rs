@@ -139,8 +139,15 @@ fn all_policies_keep_the_same_rows_as_with_json_lines() {
         for extra in [&["--annotate"][..], &["--one-per-host"], &["--drop-undecidable"]] {
             let options = |keep: usize| {
                 [
-                    &["--prefer", prefer, "--keep", name(&outputs[keep]), "--drop", name(&outputs[keep + 1])],
-                    &["--overwrite"],
+                    &[
+                        "--overwrite",
+                        "--prefer",
+                        prefer,
+                        "--keep",
+                        name(&outputs[keep]),
+                        "--drop",
+                        name(&outputs[keep + 1]),
+                    ],
                     extra,
                 ]
                 .concat()

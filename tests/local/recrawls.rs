@@ -78,7 +78,7 @@ fn a_page_that_is_crawled_again_is_recognised() {
     // A first visit has no `recrawl`, a later one has, whatever `same_url` says.
     let mut visited = std::collections::BTreeSet::new();
     for verdict in verdicts.iter().filter(|verdict| verdict["kind"] != "UNDECIDABLE") {
-        let is_later = !visited.insert(verdict["url"].clone());
+        let is_later = !visited.insert(verdict["url"].to_string());
         assert_eq!(verdict["recrawl"].is_object(), is_later, "{verdict}");
         assert!(verdict["kind"] != "UNIQUE" || verdict["same_url"] == true, "{verdict}");
     }

@@ -345,7 +345,8 @@ fn a_run_killed_at_its_end_can_be_repeated_to_the_same_outputs() {
         for table in [&table, &whole_table] {
             let settings = if kind == "disk" { &on_disk[..] } else { &[] };
             let verdicts = path("verdicts.jsonl");
-            let made = [&["--table", name(table), "--output", name(&verdicts)][..], settings].concat();
+            let made = ["--table", name(table), "--overwrite", "--output", name(&verdicts)];
+            let made = [&made[..], settings].concat();
             assert_eq!(dedup_files(&made, &[&before]).status, 0);
         }
         let whole = Command::new(&path(&format!("{kind}-whole")), &whole_table, options, &[&input]);
