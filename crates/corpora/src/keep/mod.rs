@@ -30,6 +30,8 @@ pub(crate) mod clusters;
 pub(crate) mod copy;
 pub(crate) mod fields;
 pub(crate) mod forms;
+#[cfg(test)]
+pub(crate) mod growth;
 pub(crate) mod guard;
 mod keeping;
 mod options;

@@ -3,7 +3,7 @@
 //! The file `texts.leitong` has the compressed text of each kept document, with its cluster and its run, in the order
 //! in which they were kept. Invariants: texts of a run that was not completed are removed by that run if it fails, or
 //! else by the next one, since the run is repeated; a file that is damaged before the end of a completed run is refused
-//! and left as it is. Memory: 32 bytes and a slot of a map per text.
+//! and left as it is. Memory: 32 bytes and a slot of a map per text, and two slots for each further text of a cluster.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -45,6 +45,8 @@ pub(crate) struct KeptTexts {
     first: HashMap<u64, KeptText>,
     /// Further texts of a cluster.
     more: HashMap<u64, Vec<KeptText>>,
+    /// The places of the first of equal texts in `more`, by the founder and the hash of the text.
+    equal: HashMap<(u64, u64), TextPlace>,
 }
 
 impl KeptTexts {
@@ -52,13 +54,23 @@ impl KeptTexts {
     pub(crate) fn add(&mut self, founder: u64, text: KeptText) {
         match self.first.entry(founder) {
             Entry::Vacant(none) => drop(none.insert(text)),
-            Entry::Occupied(_) => self.more.entry(founder).or_default().push(text),
+            Entry::Occupied(_) => {
+                self.equal.entry((founder, text.hash)).or_insert(text.place);
+                self.more.entry(founder).or_default().push(text);
+            }
         }
     }
 
     /// Returns the texts of a cluster in the order in which they were added.
     pub(crate) fn texts_of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
         self.first.get(&founder).into_iter().chain(self.more(founder)).copied()
+    }
+
+    /// Returns the first text of a cluster that has this hash.
+    #[must_use]
+    pub(crate) fn with_hash(&self, founder: u64, hash: u64) -> Option<KeptText> {
+        let first = self.first.get(&founder).copied().filter(|first| first.hash == hash);
+        first.or_else(|| self.equal.get(&(founder, hash)).map(|place| KeptText { hash, place: *place }))
     }
 
     /// Returns the number of texts of a cluster.
