@@ -344,7 +344,31 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
+    use crate::keep::growth::{GROWTH_MAX, growth};
     use crate::keep::verify::texts::tests::compressed;
+
+    /// All documents of a run may be in one cluster, and each may be kept.
+    #[test]
+    fn the_first_equal_text_is_found_in_a_cluster_of_any_size() {
+        let text = |at: u64| KeptText { hash: at / 3 % 1_000_003, place: TextPlace { at, bytes: 1 } };
+        let kept = |count: usize| {
+            let mut kept = KeptTexts::default();
+            (0..count as u64).for_each(|at| kept.add(at % 2, text(at)));
+            kept
+        };
+        let few = kept(60);
+        for (founder, hash) in (0..3).flat_map(|founder| (0..25).map(move |hash| (founder, hash))) {
+            let expected = few.texts_of_cluster(founder).find(|kept| kept.hash == hash);
+            assert_eq!(few.with_hash(founder, hash), expected);
+        }
+        let grown = growth(3_000, kept, |kept| {
+            for founder in [0, 1] {
+                let has_text = |text: KeptText| kept.with_hash(founder, text.hash).is_some();
+                assert!(kept.texts_of_cluster(founder).all(has_text));
+            }
+        });
+        assert!(grown < GROWTH_MAX, "{grown}");
+    }
 
     /// A flipped bit in a head must neither delete texts nor move a text to another cluster. The file is left as it is,
     /// so it can be restored from a copy.
