@@ -67,10 +67,11 @@ pub struct Refusal {
 /// # Errors
 /// [`Refusal`] if the page has no main text.
 pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<DecodedDocument, Refusal> {
-    read_and_mark(page, extractor, work, &mut Marks::default())
+    Ok(read_and_mark(page, extractor, work, &mut Marks::default())?.0)
 }
 
-/// Works like [`read`], and records in `marks` when the body was decoded.
+/// Works like [`read_markdown`] with any extractor, and records in `marks` when the body was decoded. There is no Markdown
+/// if the extractor is not [for it](Extractor::for_markdown).
 ///
 /// # Errors
 /// The errors of [`read`].
@@ -79,8 +80,10 @@ pub(crate) fn read_and_mark(
     extractor: &mut Extractor,
     work: &mut Work,
     marks: &mut Marks,
-) -> Result<DecodedDocument, Refusal> {
-    Ok(read_and_look(page, extractor, work, marks, |_| {})?.0)
+) -> Result<(DecodedDocument, Option<String>), Refusal> {
+    let look = |extracted: &ExtractedPage<'_>| extracted.markdown(&page.url);
+    let (reading, markdown) = read_and_look(page, extractor, work, marks, look)?;
+    Ok((reading, markdown.flatten()))
 }
 
 /// Works like [`read`], and also returns all blocks of the page. Those with `kept` are the document's
@@ -120,9 +123,7 @@ pub(crate) fn read_markdown(
     extractor: &mut Extractor,
     work: &mut Work,
 ) -> Result<(DecodedDocument, Option<String>), Refusal> {
-    let look = |extracted: &ExtractedPage<'_>| extracted.markdown(&page.url);
-    let (reading, markdown) = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
-    Ok((reading, markdown.flatten()))
+    read_and_mark(page, extractor, work, &mut Marks::default())
 }
 
 /// Reads `page`. Also returns what `look` finds in the extracted page, or `None` for a text, which is not extracted.

@@ -182,7 +182,8 @@ fn cutting_takes_no_part_of_a_sentence() {
     for page in &kept {
         let number: usize = page["id"].as_str().expect("an id").parse().expect("a number");
         let whole = filing(number);
-        let (expected, _) = whole["text"].as_str().expect("a text").split_once("All rights").expect("a footer");
+        let (expected, _) =
+            whole["text"].as_str().expect("a text").split_once("All rights").expect("a footer");
         assert_eq!(page["text"], expected);
     }
     let stay = "passages stay, because they are parts of sentences";

@@ -31,6 +31,7 @@ fn decision(number: u64, url: &str, text: Option<TextPlace>) -> Decision {
         fetched_at_ms: None,
         published_at_ms: None,
         text,
+        written: None,
         check: None,
         benchmark: None,
     }
