@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::config::hash::reading_hash;
 use crate::graph::files;
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::fingerprint_stage::{CompressedTexts, FingerprintStage, Fingerprinted};
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::record::{Timestamp, Unreadable};
 use leitong_base::terminal;
@@ -122,7 +122,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let fingerprint_stage = FingerprintStage::new(config.clone())
         .map_err(Wrong::from)?
-        .compressing_texts(arguments.kept.compressed_texts());
+        .compressing_texts(arguments.kept.compressed_texts())
+        .writing_texts(arguments.kept.written_texts());
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));
@@ -273,7 +274,7 @@ impl Run<'_> {
         let mut source = self.source(inputs, names, &read, &progress);
         let every = Duration::from_secs(arguments.checkpoint_every);
         let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, table);
-        let needs_texts = arguments.kept.compressed_texts() != CompressedTexts::None;
+        let needs_texts = fingerprint_stage.passes_texts_on();
         let observed = Arc::clone(&counts);
         let result = files::run(
             &config.pipeline,
@@ -285,7 +286,7 @@ impl Run<'_> {
                 count(&observed, fingerprinted);
                 if needs_texts && fingerprinted.record.is_ok() {
                     // If sending fails, the sink has stopped, and the run ends with its error.
-                    let _ = send_text.send(fingerprinted.compressed_text.clone());
+                    let _ = send_text.send(fingerprinted.texts.clone());
                 }
             },
             |stage, last| milestones.after(stage, last),

@@ -11,6 +11,7 @@ use super::settings::{share, wrong};
 use super::{passages, texts};
 use crate::config::Config;
 use crate::pipeline::fingerprint_stage::CompressedTexts;
+use crate::pipeline::written_text::WrittenForm;
 use leitong_corpora::keep::{Field, LostMax, Options, Prefer};
 use leitong_corpora::source::{InputRules, is_object};
 
@@ -102,6 +103,11 @@ impl Arguments {
         }
     }
 
+    /// Returns the form of the texts that are written, if any are.
+    pub(super) fn written_texts(&self) -> Option<WrittenForm> {
+        self.texts.written_form()
+    }
+
     /// Returns the files of benchmarks.
     pub(super) fn benchmarks(&self) -> &[PathBuf] {
         self.passages.benchmarks()
@@ -115,7 +121,7 @@ impl Arguments {
             clusters: self.clusters.clone(),
             report: self.report.clone(),
             accounts: self.accounts.clone(),
-            texts: self.texts.options(config, rules)?,
+            texts: self.texts.options(rules),
             annotate: self.annotate,
             revisit: self.revisit,
             prefer: self.prefer.clone(),

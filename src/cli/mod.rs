@@ -44,7 +44,6 @@ mod summary;
 mod table;
 #[cfg(feature = "kafka")]
 mod tap;
-mod text_out;
 mod texts;
 mod top;
 #[cfg(feature = "kafka")]

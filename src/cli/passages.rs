@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     /// Write the passages that many kept documents have, one JSON object per line
     #[arg(long, value_name = "FILE", help_heading = "Passages")]
     pub(super) passages: Option<PathBuf>,
-    /// Remove passages that many kept documents share from the texts that --as text writes
+    /// Remove sentences and lines that many kept documents share from the texts that --as text writes
     #[arg(long, requires = "keep", help_heading = "Passages")]
     pub(super) cut: bool,
     /// Minimum number of letters of a passage. An ideograph counts as three

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::settings::{Wrong, wrong};
-use super::text_out::TextConverter;
-use crate::config::Config;
+use super::settings::wrong;
+use crate::pipeline::written_text::WrittenForm;
 use leitong_corpora::keep::TextOptions;
 use leitong_corpora::keep::texts::InputField;
 use leitong_corpora::source::InputRules;
@@ -44,9 +43,13 @@ enum TextForm {
 }
 
 impl Arguments {
-    /// Returns true if texts are written instead of documents.
-    fn are_written(&self) -> bool {
-        self.form != TextForm::Original
+    /// Returns the form of the texts that are written instead of documents, if any are.
+    pub(super) fn written_form(&self) -> Option<WrittenForm> {
+        match self.form {
+            TextForm::Original => None,
+            TextForm::Text => Some(WrittenForm::Plain),
+            TextForm::Markdown => Some(WrittenForm::Markdown),
+        }
     }
 
     /// Returns true if texts are written without markup.
@@ -67,7 +70,7 @@ impl Arguments {
 
     /// Rejects options that do not fit together, and an output whose name belongs to another format.
     pub(super) fn check(&self, keep: Option<&Path>, revisit: bool) -> anyhow::Result<()> {
-        if !self.are_written() {
+        if self.written_form().is_none() {
             return match self.fields.is_empty() {
                 true => Ok(()),
                 false => Err(wrong(
@@ -88,16 +91,11 @@ impl Arguments {
             .map_or(Ok(()), |conflict| Err(wrong(format_args!("--fields {conflict}"))))
     }
 
-    /// Returns the options for a run with this configuration and these rules, or `None` if documents are written
-    /// unchanged.
-    pub(super) fn options(&self, config: &Config, rules: &InputRules) -> anyhow::Result<Option<TextOptions>> {
-        if !self.are_written() {
-            return Ok(None);
-        }
-        let converter = TextConverter::new(config, self.form == TextForm::Markdown).map_err(Wrong::from)?;
-        // Texts are made in a second reading. It has the rules of the first one, and also reads the columns
-        // of the fields.
+    /// Returns the options for a run with these rules, or `None` if documents are written unchanged.
+    pub(super) fn options(&self, rules: &InputRules) -> Option<TextOptions> {
+        self.written_form()?;
+        // The fields are read in a second reading. It has the rules of the first one, and also reads their columns.
         let rules = rules.clone().with_extra(self.fields.iter().map(|field| field.pointer.as_str()));
-        Ok(Some(TextOptions { fields: self.fields.clone(), rules, converter: Box::new(converter) }))
+        Some(TextOptions { fields: self.fields.clone(), rules })
     }
 }

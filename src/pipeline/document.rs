@@ -67,20 +67,28 @@ pub struct Refusal {
 /// # Errors
 /// [`Refusal`] if the page has no main text.
 pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<DecodedDocument, Refusal> {
-    read_and_mark(page, extractor, work, &mut Marks::default())
+    Ok(read_and_mark(page, false, extractor, work, &mut Marks::default())?.0)
 }
 
-/// Works like [`read`], and records in `marks` when the body was decoded.
+/// Works like [`read_markdown`] with any extractor, and records in `marks` when the body was decoded. The document
+/// has its headline if it is `for_readers`. There is no Markdown if the extractor is not [for it](Extractor::for_markdown).
 ///
 /// # Errors
 /// The errors of [`read`].
 pub(crate) fn read_and_mark(
     page: &Page,
+    for_readers: bool,
     extractor: &mut Extractor,
     work: &mut Work,
     marks: &mut Marks,
-) -> Result<DecodedDocument, Refusal> {
-    Ok(read_and_look(page, extractor, work, marks, |_| {})?.0)
+) -> Result<(DecodedDocument, Option<String>), Refusal> {
+    let look = |extracted: &ExtractedPage<'_>| {
+        (extracted.markdown(&page.url), if for_readers { extracted.headline() } else { None })
+    };
+    let (mut reading, found) = read_and_look(page, extractor, work, marks, look)?;
+    let (markdown, headline) = found.unwrap_or_default();
+    reading.document.headline = headline;
+    Ok((reading, markdown))
 }
 
 /// Works like [`read`], and also returns all blocks of the page. Those with `kept` are the document's
@@ -120,11 +128,7 @@ pub(crate) fn read_markdown(
     extractor: &mut Extractor,
     work: &mut Work,
 ) -> Result<(DecodedDocument, Option<String>), Refusal> {
-    let look = |extracted: &ExtractedPage<'_>| (extracted.markdown(&page.url), extracted.headline());
-    let (mut reading, found) = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
-    let (markdown, headline) = found.unwrap_or_default();
-    reading.document.headline = headline;
-    Ok((reading, markdown))
+    read_and_mark(page, true, extractor, work, &mut Marks::default())
 }
 
 /// Reads `page`. Also returns what `look` finds in the extracted page, or `None` for a text, which is not extracted.

@@ -14,6 +14,7 @@ use super::document::{self, Charset, DecodedDocument};
 use super::marks::{Marks, Step};
 use super::page_message::Message;
 use super::page_reader::{NoPage, PageReader, bounded};
+use super::written_text::{WrittenForm, written_text};
 use crate::config::detectors;
 use crate::config::kafka::VerdictKey;
 use crate::config::load::ConfigError;
@@ -23,7 +24,8 @@ use leitong_base::record::{
     Timestamp, Unreadable,
 };
 use leitong_base::work::{TooMuchWork, Work};
-use leitong_corpora::keep::TextCompressor;
+use leitong_corpora::keep::texts::Text;
+use leitong_corpora::keep::{PageTexts, TextCompressor};
 use leitong_corpora::source::Record;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::digest::{letters, text_digest};
@@ -56,6 +58,7 @@ pub struct FingerprintStage {
     compressed_texts: CompressedTexts,
     /// The start of the run, if it is a run over files.
     started: Option<Timestamp>,
+    written_texts: Option<WrittenForm>,
 }
 
 /// The pages whose normalised text is compressed and passed on.
@@ -111,6 +114,8 @@ impl Workspace {
 struct Found {
     credits: Option<Box<Credits>>,
     charset: Option<Charset>,
+    /// The text to write, if it is requested.
+    written: Option<Text>,
 }
 
 /// The result for a record.
@@ -123,8 +128,8 @@ pub struct Fingerprinted {
     pub has_body: bool,
     /// Number of steps of [work](leitong_base::work).
     pub work: u64,
-    /// The compressed text of the page, if it is requested ([`FingerprintStage::compressing_texts`]).
-    pub compressed_text: Option<Box<[u8]>>,
+    /// The texts of the page, if they are requested.
+    pub(crate) texts: PageTexts,
 }
 
 impl FingerprintStage {
@@ -152,6 +157,7 @@ impl FingerprintStage {
             fingerprint_hash,
             compressed_texts: CompressedTexts::None,
             started: None,
+            written_texts: None,
         })
     }
 
@@ -166,6 +172,18 @@ impl FingerprintStage {
     #[must_use]
     pub(crate) fn compressing_texts(self, compressed_texts: CompressedTexts) -> Self {
         Self { compressed_texts, ..self }
+    }
+
+    /// Makes the texts to write in this form as well.
+    #[must_use]
+    pub(crate) fn writing_texts(self, written_texts: Option<WrittenForm>) -> Self {
+        Self { written_texts, ..self }
+    }
+
+    /// Returns true if texts of pages are passed on.
+    #[must_use]
+    pub(crate) fn passes_texts_on(&self) -> bool {
+        self.compressed_texts != CompressedTexts::None || self.written_texts.is_some()
     }
 
     /// Returns the corpus of the page with this url.
@@ -212,8 +230,11 @@ impl FingerprintStage {
     #[must_use]
     pub fn workspace(&self) -> Workspace {
         Workspace {
-            compressor: (self.compressed_texts != CompressedTexts::None).then(TextCompressor::default),
-            extractor: Extractor::new(&self.config.extract),
+            compressor: self.passes_texts_on().then(TextCompressor::default),
+            extractor: match self.written_texts {
+                Some(WrittenForm::Markdown) => Extractor::for_markdown(&self.config.extract),
+                Some(WrittenForm::Plain) | None => Extractor::new(&self.config.extract),
+            },
             terms: Terms::default(),
             digest_buffer: Vec::new(),
             marks: Marks::new(self.config.traces.enabled),
@@ -354,11 +375,11 @@ impl FingerprintStage {
     /// makes the page undecidable.
     pub fn process_page(&self, source: Place, mut page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let mut work = Work::up_to(self.config.page.work_max);
-        let (mut found, mut compressed_text) = (Found::default(), None);
+        let (mut found, mut normalised) = (Found::default(), None);
         workspace.marks.begin();
         let analysis = guarded(|| {
             let analysis = self.analyse(&page, workspace, &mut work, &mut found);
-            compressed_text = self.compressed(&page, &analysis.1, workspace);
+            normalised = self.compressed(&page, &analysis.1, workspace);
             analysis
         });
         if let Some(charset) = found.charset.take() {
@@ -371,6 +392,7 @@ impl FingerprintStage {
                 "{source}: internal error in Leitong; please report it with this page"
             );
         }
+        let written = self.written(found.written.take(), workspace);
         if analysis.is_none() || page.body.bytes() > KEPT_AFTER_BYTES {
             // Neither a state that a panic has left half changed nor the memory of a large page is kept for
             // the next page.
@@ -398,7 +420,16 @@ impl FingerprintStage {
             outcome,
         }));
         let work = work.done();
-        Fingerprinted { record: Ok(record), repaired, has_body, work, compressed_text }
+        let texts = PageTexts { normalised, written };
+        Fingerprinted { record: Ok(record), repaired, has_body, work, texts }
+    }
+
+    /// Returns the compressed text to write, if it is requested. If the page caused an internal error before it was
+    /// `made`, the text says so.
+    fn written(&self, made: Option<Text>, workspace: &mut Workspace) -> Option<Box<[u8]>> {
+        self.written_texts?;
+        let text = made.unwrap_or_else(|| Text { reason: Some(Reason::Internal), ..Text::default() });
+        text.compress(workspace.compressor.as_mut()?)
     }
 
     /// Returns the compressed text of a page, if it is requested and there is one.
@@ -406,6 +437,7 @@ impl FingerprintStage {
         let Workspace { compressor, extractor, terms, .. } = workspace;
         let compressor = compressor.as_mut()?;
         match outcome {
+            _ if self.compressed_texts == CompressedTexts::None => None,
             Outcome::Fingerprint(_) => compressor.compress(&page.url, terms.text()),
             Outcome::Undecidable(_) if self.compressed_texts == CompressedTexts::All => {
                 // The page was not segmented. Such pages are few, so the document is made again.
@@ -426,9 +458,10 @@ impl FingerprintStage {
         found: &mut Found,
     ) -> (Option<TextDigest>, Outcome) {
         let Workspace { extractor, terms, digest_buffer, marks, compressor: _ } = workspace;
-        let read = document::read_and_mark(page, extractor, work, marks);
+        let read = document::read_and_mark(page, self.written_texts.is_some(), extractor, work, marks);
+        found.written = self.written_texts.map(|form| written_text(page, &read, form));
         let DecodedDocument { mut document, no_content, charset } = match read {
-            Ok(reading) => reading,
+            Ok((reading, _)) => reading,
             Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };
         found.credits = document.credits.take();
@@ -487,7 +520,7 @@ fn skipped(why: Skip) -> Fingerprinted {
 
 fn passed_on(record: Result<LogRecord, Skip>) -> Fingerprinted {
     let repaired = Repaired::default();
-    Fingerprinted { record, repaired, has_body: true, work: 0, compressed_text: None }
+    Fingerprinted { record, repaired, has_body: true, work: 0, texts: PageTexts::default() }
 }
 
 /// Returns the corpus in a header's value.

@@ -39,6 +39,7 @@ pub(crate) mod log_source;
 pub(crate) mod marks;
 pub(crate) mod page_message;
 pub(crate) mod page_reader;
+pub(crate) mod written_text;
 
 pub use cluster_stage::ClusterStage;
 pub use fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};

@@ -41,8 +41,6 @@ pub struct PageReader {
     may_make_up: bool,
     warcs: Option<WarcFolder>,
     recognizer: Recognizer,
-    /// True if unusual messages are counted and reported.
-    tells: bool,
     messages: AtomicU64,
     /// The names of the fields of the first messages, if the configuration names fields.
     names: Mutex<Names>,
@@ -89,7 +87,6 @@ impl PageReader {
             may_make_up: config.input.fields.url.is_empty(),
             warcs: config.input.warc_dir.as_deref().map(WarcFolder::new),
             recognizer: Recognizer::default(),
-            tells: true,
             messages: AtomicU64::new(0),
             names: Mutex::default(),
             hits: AtomicU64::new(0),
@@ -101,12 +98,6 @@ impl PageReader {
     #[must_use]
     pub(crate) fn without_urls(self) -> Self {
         Self { rules: PageRules { url_required: false, ..self.rules }, ..self }
-    }
-
-    /// Returns this reader for a second reading of the same input, which reports nothing again.
-    #[must_use]
-    pub(crate) fn quiet(self) -> Self {
-        Self { tells: false, ..self }
     }
 
     /// Returns the mapping.
@@ -238,7 +229,7 @@ impl PageReader {
 
     /// Returns a preset that fits a message better than the configured one.
     fn look_alike(&self, value: &[u8]) -> Option<&'static str> {
-        let preset = self.recognizer.preset(value).filter(|_| self.tells)?;
+        let preset = self.recognizer.preset(value)?;
         if preset.name == self.mapping.preset().name {
             return None;
         }
@@ -281,7 +272,7 @@ impl PageReader {
 
     /// Counts the pointers that matched. Reports those that never did.
     fn count(&self, hits: u64, read: bool, value: &[u8]) {
-        if !self.tells || !read || self.mapping.is_plain() {
+        if !read || self.mapping.is_plain() {
             return;
         }
         if hits & !self.hits.load(Ordering::Relaxed) != 0 {

@@ -378,6 +378,7 @@ fn accounts_add_up_and_say_which_sources_overlap() {
         let mut pairs = pairs.filter(|pair| pair["source"] == source && pair["with"] == with);
         pairs.next().map_or(0, |pair| pair["documents"].as_u64().expect("a number"))
     };
+    assert_eq!(accounts["overlaps_left_out"], 0);
     let pairs = [("first", "copy"), ("copy", "first"), ("mix, of two", "first"), ("mix, of two", "copy")];
     assert_eq!(pairs.map(|(source, with)| overlap(source, with)), [10, 10, 6, 2]);
     assert_eq!(lines(&report)[0]["accounts"], *accounts, "few sources are all listed");

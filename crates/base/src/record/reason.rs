@@ -1,9 +1,9 @@
 //! Reasons why a page is undecidable.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The reason why a page is undecidable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Reason {
     /// The page has no body, or only white space.

@@ -188,17 +188,22 @@ impl Copier {
         Ok(extents)
     }
 
-    /// Copies the document of `decision`. Decisions must come in the order of the inputs.
+    /// Copies the document of `decision`, or writes the compressed text that `text` returns. Decisions must come in the
+    /// order of the inputs.
     ///
     /// # Errors
-    /// The document cannot be read or written.
-    pub(crate) fn copy(&mut self, decision: &Decision) -> anyhow::Result<()> {
+    /// The document or its text cannot be read or written.
+    pub(crate) fn copy(
+        &mut self,
+        decision: &Decision,
+        text: impl FnOnce() -> anyhow::Result<Option<Box<[u8]>>>,
+    ) -> anyhow::Result<()> {
         let is_kept = self.choice.keeps(self.ordinal, decision);
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
         let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
         let text_bytes = match &mut self.outputs.texts {
-            Some(texts) => texts.take(decision, is_kept, &annotation)?,
+            Some(texts) => texts.take(decision, is_kept, &annotation, text)?,
             None => 0,
         };
         if !self.reads_originals() {

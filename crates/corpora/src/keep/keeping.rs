@@ -21,7 +21,7 @@ use super::passages::steps;
 use super::prefer::{Choice, Rules};
 use super::referents::Referents;
 use super::report::Report;
-use super::sink::{KeepSink, Kept, StoredTexts};
+use super::sink::{KeepSink, Kept, PageTexts, StoredTexts};
 use super::sizes::{Sizes, TableSizes};
 use super::spool::{Spool, Spooled};
 use super::texts::counts::TextCounts;
@@ -49,6 +49,8 @@ pub struct Keeping<'a> {
     /// The open outputs, until the copier takes them or the run is over.
     outputs: Option<Outputs>,
     checkpoints: Option<Checkpoints<'a>>,
+    /// True if texts are written instead of documents.
+    writes_texts: bool,
     /// Counts of the texts that are written, if any are.
     text_counts: Arc<TextCounts>,
     benchmarks: Option<Benchmarks>,
@@ -112,6 +114,7 @@ impl<'a> Keeping<'a> {
             rules,
             outputs,
             checkpoints,
+            writes_texts,
             text_counts,
             benchmarks,
             counts: Arc::default(),
@@ -124,8 +127,8 @@ impl<'a> Keeping<'a> {
         Self { counts, ..self }
     }
 
-    /// Creates the sink that takes the decisions of the run, in front of `inner`, the sink of verdicts. `compressed`
-    /// gives the compressed text of each document, or `None` if it has no text, in the order of the decisions.
+    /// Creates the sink that takes the decisions of the run, in front of `inner`, the sink of verdicts. `texts` gives the
+    /// texts of each record, in the order of the decisions, if any are needed.
     ///
     /// # Errors
     /// A file cannot be written, or a thread cannot be started.
@@ -133,10 +136,12 @@ impl<'a> Keeping<'a> {
         &mut self,
         inner: S,
         names: InputNames,
-        compressed: Receiver<Option<Box<[u8]>>>,
+        texts: Receiver<PageTexts>,
     ) -> anyhow::Result<KeepSink<S>> {
         let spool = self.spool()?;
-        let texts = self.texts()?.map(|file| StoredTexts { compressed, file });
+        let needs_texts = self.options.needs_texts() || self.writes_texts;
+        let file = self.texts()?;
+        let texts = needs_texts.then_some(StoredTexts { received: texts, file });
         KeepSink::new(inner, names, self.copier()?, spool, texts)
     }
 
@@ -177,9 +182,10 @@ impl<'a> Keeping<'a> {
         Spool::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))
     }
 
-    /// Returns the file for the texts of documents, or `None` if none are needed.
+    /// Returns the file for the texts of documents, or `None` if none are needed at the end of the run.
     fn texts(&self) -> anyhow::Result<Option<TextFile>> {
-        if !self.options.needs_texts() {
+        let writes_later = self.writes_texts && !self.options.copies_at_once(self.rules);
+        if !self.options.needs_texts() && !writes_later {
             return Ok(None);
         }
         if let Some(checkpoints) = &self.checkpoints {
@@ -230,7 +236,7 @@ impl<'a> Keeping<'a> {
     fn copy_now(
         &self,
         mut outputs: Outputs,
-        spooled: &mut Spooled,
+        (spooled, texts): (&mut Spooled, Option<&TextFile>),
         choice: Choice,
         table: Option<&TableOfRun<'_>>,
     ) -> anyhow::Result<Finished> {
@@ -240,7 +246,13 @@ impl<'a> Keeping<'a> {
         let sizes = self.options.cluster_sizes.then(|| sizes(spooled, table)).transpose()?;
         let copier = Copier::new(self.walk(None), outputs, choice, Arc::clone(&self.counts));
         let mut copier = copier.with_accounts(self.options.by.clone()).with_sizes(sizes);
-        spooled.each(|_, decision| copier.copy(decision))?;
+        spooled.each(|_, decision| {
+            let text = || {
+                let text = decision.written.zip(texts).map(|(place, texts)| texts.read(place));
+                Ok(text.transpose().context("cannot read a stored text")?.map(Vec::into_boxed_slice))
+            };
+            copier.copy(decision, text)
+        })?;
         copier.finish()
     }
 
@@ -283,7 +295,7 @@ impl<'a> Keeping<'a> {
             choice.write_clusters(&mut spooled, &mut lines).with_context(cannot)?;
         }
         if let Some(outputs) = self.outputs.take() {
-            copied = Some(self.copy_now(outputs, &mut spooled, choice, table)?);
+            copied = Some(self.copy_now(outputs, (&mut spooled, texts.as_ref()), choice, table)?);
         }
         let (copied, accounts) = copied.map(|finished| (finished.copied, finished.accounts)).unzip();
         let accounts = accounts.flatten();
@@ -374,7 +386,6 @@ impl Opening<'_> {
             rules: texts.rules,
             fields: texts.fields,
             added: self.options.annotate.then_some(added),
-            converter: texts.converter,
             counts: Arc::clone(counts),
             checkpoints: self.checkpoint_folder().map(Path::to_owned),
         };

@@ -31,6 +31,8 @@ pub(crate) mod copy;
 mod decimal;
 pub(crate) mod fields;
 pub(crate) mod forms;
+#[cfg(test)]
+pub(crate) mod growth;
 pub(crate) mod guard;
 mod keeping;
 mod options;
@@ -61,6 +63,7 @@ pub use fields::Field;
 pub use keeping::Keeping;
 pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions};
 pub use prefer::Prefer;
+pub use sink::PageTexts;
 pub use sizes::TableSizes;
 pub use verify::{LostMax, TextCompressor};
 pub use wrong_option::WrongOption;
@@ -96,9 +99,12 @@ pub(crate) struct Decision {
     /// Time of publication that the page states, in milliseconds since the Unix epoch: the earliest one that fits an
     /// inexact statement.
     pub(crate) published_at_ms: Option<i64>,
-    /// The place of the document's text, if texts are stored.
+    /// The place of the document's normalised text, if texts are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<verify::texts::TextPlace>,
+    /// The place of the text that is to be written, if texts are written at the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) written: Option<verify::texts::TextPlace>,
     /// The result of verification, if the document was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Box<verify::Check>>,
@@ -124,6 +130,7 @@ impl Decision {
             fetched_at_ms: verdict.fetched_at.map(Timestamp::as_ms),
             published_at_ms: published_at.map(|time| time.earliest_ms()),
             text: None,
+            written: None,
             check: None,
             benchmark: None,
         }

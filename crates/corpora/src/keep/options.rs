@@ -10,7 +10,7 @@ use super::output::Output;
 use super::parts;
 use super::passages::Limits;
 use super::prefer::{Prefer, Rules};
-use super::texts::{Converter, InputField, format_of};
+use super::texts::{InputField, format_of};
 use super::verify::LostMax;
 use super::verify::table_texts::Founded;
 use crate::sink::{Extent, Extents};
@@ -58,8 +58,6 @@ pub struct TextOptions {
     pub fields: Vec<InputField>,
     /// The rules of the first reading, which also select the columns of `fields`.
     pub rules: InputRules,
-    /// The converter.
-    pub converter: Box<dyn Converter>,
 }
 
 /// Options about passages that documents share with benchmarks or with many other documents.
@@ -158,7 +156,7 @@ impl Options {
         self.passages.as_ref().is_some_and(|passages| passages.cut)
     }
 
-    /// Returns true if the texts of documents are needed at the end of the run.
+    /// Returns true if the normalised texts of documents are needed at the end of the run.
     pub(super) fn needs_texts(&self) -> bool {
         self.passages.is_some() || self.verify.is_some()
     }

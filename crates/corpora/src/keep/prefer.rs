@@ -300,6 +300,7 @@ mod tests {
             fetched_at_ms: None,
             published_at_ms: None,
             text: None,
+            written: None,
             check: None,
             benchmark: None,
         }

@@ -15,6 +15,8 @@ use leitong_cluster::verdict::Conclusion;
 
 /// Maximum number of batches of decisions that wait to be copied.
 const QUEUE_BATCHES: usize = 16;
+/// Size of the texts that are sent together to be written, in bytes.
+const STEP_BYTES: usize = 2 << 20;
 
 /// A sink in front of the sink of verdicts.
 pub struct KeepSink<S> {
@@ -25,12 +27,21 @@ pub struct KeepSink<S> {
     texts: Option<StoredTexts>,
 }
 
-/// The texts of documents, which are stored for verification or the search for passages.
+/// The texts of a page, compressed, if they are requested and the page has them.
+#[derive(Debug, Clone, Default)]
+pub struct PageTexts {
+    /// The normalised text, for verification or the search for passages.
+    pub normalised: Option<Box<[u8]>>,
+    /// The [`Text`](super::texts::Text) that is written if the document is kept.
+    pub written: Option<Box<[u8]>>,
+}
+
+/// The texts of documents, which are needed after the decision on them.
 pub(super) struct StoredTexts {
-    /// Receives the compressed text of each document, or `None` if it has no text, in the order of the decisions.
-    pub(super) compressed: Receiver<Option<Box<[u8]>>>,
-    /// The file in which the texts are stored.
-    pub(super) file: TextFile,
+    /// Receives the texts of each record, in the order of the decisions.
+    pub(super) received: Receiver<PageTexts>,
+    /// The file in which the texts wait for the end of the run, if any have to.
+    pub(super) file: Option<TextFile>,
 }
 
 /// A thread that copies documents during the run.
@@ -41,7 +52,8 @@ struct Copying {
 
 /// A record of an input, with its decision if it has a document.
 enum Processed {
-    Document(Box<Decision>),
+    /// With the compressed text that is to be written, if it did not have to be stored.
+    Document(Box<Decision>, Option<Box<[u8]>>),
     /// A record without a document: the index of its input, and its number.
     NoDocument(usize, u64),
 }
@@ -87,7 +99,34 @@ impl<S: Sink> KeepSink<S> {
     pub(super) fn finish(self) -> anyhow::Result<Kept> {
         let copied = self.copying.map(Copying::finish).transpose()?;
         let spooled = self.spool.map(Spool::finish).transpose().context(CANNOT_NOTE)?;
-        Ok(Kept { copied, spooled, texts: self.texts.map(|texts| texts.file) })
+        Ok(Kept { copied, spooled, texts: self.texts.and_then(|texts| texts.file) })
+    }
+}
+
+impl<S> KeepSink<S> {
+    /// Takes the texts of a record, and stores what is needed at the end of the run.
+    fn processed(&mut self, conclusion: &Conclusion) -> anyhow::Result<Processed> {
+        let waits = self.copying.is_none();
+        let texts = self.texts.as_mut().map(|texts| texts.store_next(waits)).transpose()?;
+        let Stored { text, written, not_stored } = texts.unwrap_or_default();
+        let (input, number) =
+            self.names.find(conclusion.source()).context("a record that belongs to no input")?;
+        let Conclusion::Verdict(verdict) = conclusion else {
+            return Ok(Processed::NoDocument(input, number));
+        };
+        let decision = Decision { text, written, ..Decision::new(verdict, input, number) };
+        if let Some(spool) = &mut self.spool {
+            spool.push(&decision).context(CANNOT_NOTE)?;
+        }
+        Ok(Processed::Document(Box::new(decision), not_stored))
+    }
+
+    /// Sends records to the thread that copies them, if there is one.
+    fn copy(&mut self, processed: Vec<Processed>) -> anyhow::Result<()> {
+        if let Some(copying) = self.copying.take() {
+            self.copying = Some(copying.send(Step::Copy(processed))?);
+        }
+        Ok(())
     }
 }
 
@@ -95,28 +134,21 @@ impl<S: Sink> Sink for KeepSink<S> {
     fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()> {
         if self.copying.is_some() || self.spool.is_some() {
             let mut processed = Vec::with_capacity(conclusions.len());
+            let mut bytes = 0;
             for conclusion in &conclusions {
-                let text = self.texts.as_mut().map_or(Ok(None), StoredTexts::store_next)?;
-                let (input, number) =
-                    self.names.find(conclusion.source()).context("a record that belongs to no input")?;
-                processed.push(match conclusion {
-                    Conclusion::Verdict(verdict) => {
-                        let decision = Decision { text, ..Decision::new(verdict, input, number) };
-                        Processed::Document(Box::new(decision))
-                    }
-                    Conclusion::DeadLetter(_) => Processed::NoDocument(input, number),
-                });
+                let record = self.processed(conclusion)?;
+                let (Some(_), Processed::Document(_, text)) = (&self.copying, &record) else {
+                    processed.push(record);
+                    continue;
+                };
+                bytes += text.as_ref().map_or(0, |text| text.len());
+                processed.push(record);
+                if bytes >= STEP_BYTES {
+                    self.copy(std::mem::take(&mut processed))?;
+                    bytes = 0;
+                }
             }
-            if let Some(spool) = &mut self.spool {
-                let spooled = processed.iter().try_for_each(|record| match record {
-                    Processed::Document(decision) => spool.push(decision),
-                    Processed::NoDocument(..) => Ok(()),
-                });
-                spooled.context(CANNOT_NOTE)?;
-            }
-            if let Some(copying) = self.copying.take() {
-                self.copying = Some(copying.send(Step::Copy(processed))?);
-            }
+            self.copy(processed)?;
         }
         self.inner.write(conclusions)
     }
@@ -130,8 +162,8 @@ impl<S: Sink> Sink for KeepSink<S> {
         if let Some(spool) = &mut self.spool {
             extents.insert("decisions".to_owned(), spool.extent().context(CANNOT_NOTE)?);
         }
-        if let Some(texts) = &mut self.texts {
-            extents.insert("texts".to_owned(), texts.file.extent().context(CANNOT_STORE)?);
+        if let Some(file) = self.texts.as_mut().and_then(|texts| texts.file.as_mut()) {
+            extents.insert("texts".to_owned(), file.extent().context(CANNOT_STORE)?);
         }
         if let Some(copying) = self.copying.take() {
             let (sender, receiver) = mpsc::sync_channel(1);
@@ -147,20 +179,37 @@ impl<S: Sink> Sink for KeepSink<S> {
 }
 
 /// Context of errors in storing texts.
-const CANNOT_STORE: &str = "cannot store texts for --verify or for passages, in a temporary file next to the outputs or in the \
-                            checkpoint's folder";
+const CANNOT_STORE: &str = "cannot store texts for --verify, for passages or for --as, in a temporary file next to the outputs \
+                            or in the checkpoint's folder";
 
 /// Context of errors of the file with decisions.
 const CANNOT_NOTE: &str =
     "cannot store decisions, in a temporary file next to the outputs or in the checkpoint's folder";
 
 impl StoredTexts {
-    /// Stores the text of the next record, and returns its place.
-    fn store_next(&mut self) -> anyhow::Result<Option<TextPlace>> {
-        // The text is sent before the record is decided on, so it is here already.
-        let compressed = self.compressed.recv().context("the text of a record was not passed on")?;
-        compressed.map(|compressed| self.file.push(&compressed)).transpose().context(CANNOT_STORE)
+    /// Stores the texts of the next record. The text to write is stored only if documents wait for the end of the run.
+    fn store_next(&mut self, waits: bool) -> anyhow::Result<Stored> {
+        // Texts are sent before the record is decided on, so they are here already.
+        let PageTexts { normalised, written } =
+            self.received.recv().context("the texts of a record were not passed on")?;
+        let Some(file) = &mut self.file else {
+            return Ok(Stored { not_stored: written, ..Stored::default() });
+        };
+        let mut store =
+            |text: Option<Box<[u8]>>| text.map(|text| file.push(&text)).transpose().context(CANNOT_STORE);
+        let text = store(normalised)?;
+        let (to_store, not_stored) = if waits { (written, None) } else { (None, written) };
+        Ok(Stored { text, written: store(to_store)?, not_stored })
     }
+}
+
+/// The places of the texts of a record.
+#[derive(Default)]
+struct Stored {
+    text: Option<TextPlace>,
+    written: Option<TextPlace>,
+    /// The text to write, if it was not stored.
+    not_stored: Option<Box<[u8]>>,
 }
 
 impl Copying {
@@ -170,7 +219,7 @@ impl Copying {
             for step in to_do {
                 match step {
                     Step::Copy(processed) => processed.into_iter().try_for_each(|record| match record {
-                        Processed::Document(decision) => copier.copy(&decision),
+                        Processed::Document(decision, text) => copier.copy(&decision, || Ok(text)),
                         Processed::NoDocument(input, number) => copier.leave_out(input, number),
                     })?,
                     // If sending fails, the requester is gone.

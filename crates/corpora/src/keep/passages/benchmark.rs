@@ -3,9 +3,15 @@
 //! A passage is found if a document and a text of a benchmark share at least [`Benchmarks::letters_min`] letters in a
 //! row. [Pieces](super::pieces) of half that length are chosen from both, and every shared passage contains a piece
 //! that was chosen from both. The hash of the piece finds it, and the letters around it are compared one by one, so no
-//! passage is found that is not there. Memory: the texts of benchmarks, and 48 bytes for each of their pieces (one in
-//! `letters_min` / 4 letters).
+//! passage is found that is not there.
+//!
+//! A piece that is in many places, such as the first words of most questions, is *crowded*. The stretches of
+//! `letters_min` letters around each of its places are then looked up by their hashes, so a piece of a document is never
+//! compared with more than [`COMPARED_MAX`] places. Memory: the texts of benchmarks, 48 bytes for each of their pieces
+//! (one in `letters_min` / 4 letters), and 18 for each different stretch around a crowded piece (`letters_min` / 2 for
+//! each place).
 
+use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -19,12 +25,19 @@ use super::letters::{count, is_letter, letters, weight};
 use super::pieces::{Piece, Sampling};
 use crate::keep::verify::shortened;
 use leitong_base::hashed::HashedMap;
+use leitong_base::mix::mix;
 use leitong_text::page::mapping::pointer_to_field;
 
 /// Number of choices that a question may have.
 const CHOICES: RangeInclusive<usize> = 2..=26;
 /// Memory per piece, in bytes.
 const PIECE_BYTES: usize = 48;
+/// Maximum number of places of a piece that are compared one by one.
+const COMPARED_MAX: usize = 16;
+/// Memory per stretch around a crowded piece, in bytes.
+const STRETCH_BYTES: usize = 18;
+/// An odd multiplier for hashes of stretches.
+const STRETCH_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// Texts of benchmarks, to be found in documents.
 pub(crate) struct Benchmarks {
@@ -37,6 +50,11 @@ pub(crate) struct Benchmarks {
     /// The index in `places` of the first place of each piece, by its hash.
     first: HashedMap<u32>,
     places: Vec<PiecePlace>,
+    /// The first place, in the order in which places are compared, with each stretch around a crowded piece. The key
+    /// is that of [`stretches`](Self::stretches).
+    crowded: HashedMap<u32>,
+    /// Maximum number of places of a piece that is not crowded.
+    compared_max: usize,
     bytes: usize,
     /// Number of texts that are too short to be found.
     short: u64,
@@ -92,6 +110,8 @@ impl Benchmarks {
             texts: Vec::new(),
             first: HashedMap::default(),
             places: Vec::new(),
+            crowded: HashedMap::default(),
+            compared_max: COMPARED_MAX,
             bytes: 0,
             short: 0,
         }
@@ -230,6 +250,91 @@ impl Benchmarks {
         Ok(())
     }
 
+    /// Indexes the stretches around crowded pieces. Call this once all items were added.
+    ///
+    /// # Errors
+    /// The stretches take too much memory.
+    pub(crate) fn finish(&mut self) -> Result<(), TooLarge> {
+        let mut first: Vec<(u64, u32)> = self.first.iter().map(|(hash, first)| (*hash, *first)).collect();
+        first.sort_unstable_by_key(|(_, first)| *first);
+        for (hash, first) in first {
+            if !self.is_crowded(first) {
+                continue;
+            }
+            let mut next = Some(first);
+            while let Some(index) = next {
+                let place = self.places[index as usize];
+                next = place.next.map(NonZeroU32::get);
+                let text = &self.texts[place.text as usize].text;
+                for key in self.stretches(text, Piece { start: place.start as usize, end: 0, hash }) {
+                    if let Entry::Vacant(none) = self.crowded.entry(key) {
+                        none.insert(index);
+                        self.bytes += STRETCH_BYTES;
+                    }
+                }
+                if self.bytes > self.bytes_max {
+                    return Err(TooLarge(self.bytes_max));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if a piece with this first place has many places.
+    fn is_crowded(&self, first: u32) -> bool {
+        self.places_from(first).nth(self.compared_max).is_some()
+    }
+
+    /// Returns the places of a piece by their indices, beginning with its first place.
+    fn places_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(Some(first), |index| Some(self.places[*index as usize].next?.get()))
+    }
+
+    /// Returns the hashes of the stretches of text that begin with a letter before or at the start of `piece`, and have
+    /// just `letters_min` letters. If two texts have a passage in common around the piece, a stretch of it is the same
+    /// in both: the one that begins with the passage, or with the first letter from which on a stretch may end with the
+    /// piece. Cost: `letters_min` steps.
+    fn stretches(&self, text: &str, piece: Piece) -> Vec<u64> {
+        let before_max = self.letters_min - self.letters_min / 2;
+        let mut letters: Vec<char> = Vec::new();
+        let mut weight_before = 0;
+        for (c, _) in letters_before(text, piece.start) {
+            letters.push(c);
+            weight_before += weight(c);
+            if weight_before >= before_max {
+                break;
+            }
+        }
+        let before = letters.len();
+        letters.reverse();
+        let mut weight_after = 0;
+        letters.extend(letters_from(text, piece.start).map(|(c, _)| c).take_while(|c| {
+            let is_needed = weight_after < self.letters_min;
+            weight_after += weight(*c);
+            is_needed
+        }));
+        // The hash of the letters before each place, and the factor of a letter at each distance.
+        let (mut hashes, mut powers) = (vec![0_u64], vec![1_u64]);
+        for (at, c) in letters.iter().enumerate() {
+            hashes.push(hashes[at].wrapping_mul(STRETCH_FACTOR).wrapping_add(mix(u64::from(*c) + 1)));
+            powers.push(powers[at].wrapping_mul(STRETCH_FACTOR));
+        }
+        let (mut end, mut letters_held, mut keys) = (0, 0, Vec::new());
+        for start in 0..=before.min(letters.len().saturating_sub(1)) {
+            while letters_held < self.letters_min && end < letters.len() {
+                letters_held += weight(letters[end]);
+                end += 1;
+            }
+            if letters_held < self.letters_min {
+                break;
+            }
+            let hash = hashes[end].wrapping_sub(hashes[start].wrapping_mul(powers[end - start]));
+            keys.push(mix(piece.hash ^ mix(hash).wrapping_add((before - start) as u64)));
+            letters_held -= weight(letters[start]);
+        }
+        keys
+    }
+
     /// Returns the minimum number of letters of a passage.
     #[must_use]
     pub(crate) fn letters_min(&self) -> u32 {
@@ -253,12 +358,24 @@ impl Benchmarks {
     pub(crate) fn find(&self, text: &str) -> Option<Found> {
         let mut found = None;
         self.sampling.chosen(letters(text), |piece| {
-            let first = self.first.get(&piece.hash).map(|first| self.places[*first as usize]);
-            let next = |place: &PiecePlace| Some(self.places[place.next?.get() as usize]);
-            found = std::iter::successors(first, next).find_map(|place| self.compare(text, piece, place));
+            found = self.first.get(&piece.hash).and_then(|first| self.find_around(text, piece, *first));
             found.is_none()
         });
         found
+    }
+
+    /// Returns the passage around a piece of a document, if the same is around one of its places from `first` on.
+    fn find_around(&self, text: &str, piece: Piece, first: u32) -> Option<Found> {
+        let compare = |index: u32| self.compare(text, piece, self.places[index as usize]);
+        if !self.is_crowded(first) {
+            return self.places_from(first).find_map(compare);
+        }
+        let stretches = self.stretches(text, piece);
+        let known = stretches.iter().filter_map(|key| self.crowded.get(key).copied());
+        // The first place is compared first, then the others from the last one on.
+        let first_compared = known.min_by_key(|index| (*index != first, Reverse(*index)))?;
+        // Without a passage there, two different stretches have one hash, which does not happen in practice.
+        compare(first_compared).or_else(|| self.places_from(first).find_map(compare))
     }
 
     /// Compares the letters around a piece with those around a place. Returns the passage if it is long enough.
@@ -332,16 +449,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::keep::growth::{GROWTH_MAX, growth};
 
     const QUESTION: &str =
         "which of the two rivers that rise in the northern hills reaches the harbour of the old town first?";
 
     fn benchmarks(letters_min: u32, items: &[Value]) -> Benchmarks {
-        let mut benchmarks = Benchmarks::new(letters_min, 16 << 20);
+        indexed(letters_min, items, COMPARED_MAX)
+    }
+
+    /// Indexes pieces with more than `compared_max` places as crowded ones.
+    fn indexed(letters_min: u32, items: &[Value], compared_max: usize) -> Benchmarks {
+        let mut benchmarks = Benchmarks { compared_max, ..Benchmarks::new(letters_min, 64 << 20) };
         benchmarks.begin_file("eval.jsonl");
         for (number, item) in (1..).zip(items) {
             benchmarks.add(number, item, &str::to_lowercase).expect("room");
         }
+        benchmarks.finish().expect("room");
         benchmarks
     }
 
@@ -415,6 +539,43 @@ mod tests {
         assert!(benchmarks.find(&format!("x {template}{:060}", 1_999)).is_some());
     }
 
+    /// Most questions of a benchmark may begin with the same words, and a page may repeat them.
+    #[test]
+    fn questions_that_begin_with_the_same_words_cost_what_their_letters_cost() {
+        let stem = "which of the following statements about rivers and lakes is ";
+        let varied = |at: usize, of: u64| format!("{:x}", mix(at as u64 + of)).repeat(3);
+        let prepare = |count: usize| {
+            let items: Vec<Value> = (0..count).map(|at| json!(format!("{stem}{}", varied(at, 0)))).collect();
+            let page: String =
+                (0..count).map(|at| format!("{stem}{} ", &varied(at, 1 << 40)[..20])).collect();
+            (items, page)
+        };
+        let grown = growth(400, prepare, |(items, page)| {
+            assert_eq!(benchmarks(60, items).find(page), None);
+        });
+        assert!(grown < GROWTH_MAX, "{grown}");
+        let (items, page) = prepare(400);
+        let question = items[333].as_str().expect("a text");
+        let found = benchmarks(60, &items).find(&format!("{page}{question}")).expect("a question");
+        assert_eq!(found.benchmark, "eval.jsonl#334");
+    }
+
+    #[test]
+    fn stretches_around_crowded_pieces_count_as_memory() {
+        let mut benchmarks = Benchmarks::new(60, 1 << 20);
+        benchmarks.begin_file("eval.jsonl");
+        for item in 0..1_000_u64 {
+            let text = format!(
+                "which of the following statements about rivers and lakes is {:x}{:x}",
+                mix(item),
+                mix(!item)
+            );
+            benchmarks.add(item, &json!(text), &str::to_owned).expect("room for texts and pieces");
+        }
+        benchmarks.bytes_max = benchmarks.bytes + 5_000 * STRETCH_BYTES;
+        assert!(benchmarks.finish().is_err());
+    }
+
     /// The naive twin: compares every part of the text with every part of every known text.
     fn naive(letters_min: u32, known: &[String], text: &str) -> bool {
         let spelled = |text: &str| -> Vec<char> { text.chars().filter(|c| is_letter(*c)).collect() };
@@ -438,13 +599,16 @@ mod tests {
             part in any::<prop::sample::Index>(),
             length in 0_usize..40,
             letters_min in 4_u32..24,
+            compared_max in 0_usize..3,
         ) {
             let items: Vec<Value> = known.iter().map(|text| json!({ "text": text })).collect();
-            let benchmarks = benchmarks(letters_min, &items);
+            let benchmarks = indexed(letters_min, &items, compared_max);
             let start = part.index(known[0].chars().count() + 1);
             let shared: String = known[0].chars().skip(start).take(length).collect();
             let text = format!("{own}{shared}{own}");
             let found = benchmarks.find(&text);
+            let one_by_one = indexed(letters_min, &items, usize::MAX).find(&text);
+            prop_assert_eq!(&found, &one_by_one, "the same passage of the same text");
             prop_assert_eq!(found.is_some(), naive(letters_min, &known, &text));
             if let Some(Found { passage, letters, .. }) = found {
                 prop_assert_eq!((count(&passage), letters >= letters_min), (letters, true));

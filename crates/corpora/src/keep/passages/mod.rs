@@ -15,6 +15,7 @@ pub(crate) mod items;
 pub(crate) mod letters;
 pub(crate) mod pieces;
 pub(crate) mod repeated;
+mod sentences;
 pub(crate) mod sorted;
 pub(crate) mod steps;
 #[cfg(test)]

@@ -14,8 +14,11 @@
 //! 10⁹ different pieces, the chance that any two have the same hash is 3 %, and the chance that this makes one of them
 //! frequent is far smaller.
 //!
+//! The line of a passage is made when its first document is read, and written to disk until it is known which passages
+//! come first. So each text is read three times, however many passages it has.
+//!
 //! Memory: the limit, whatever the number of documents. Disk: 12 bytes for each chosen piece of each document, and 20
-//! for each that is in many documents.
+//! for each that is in many documents; the list once more.
 
 use std::path::Path;
 
@@ -30,7 +33,7 @@ use crate::keep::Decision;
 use crate::keep::prefer::Choice;
 use crate::keep::spool::Spooled;
 use crate::keep::verify::shortened;
-use crate::keep::verify::texts::{Text, TextFile, TextPlace, decompressed};
+use crate::keep::verify::texts::{Text, TextFile, TextPlace};
 use crate::sink::whole_lines::WholeLines;
 use leitong_base::hashed::{HashedMap, HashedSet};
 use leitong_base::mix::mix;
@@ -119,39 +122,32 @@ impl Fixed for Frequent {
 /// A passage in its first document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
-    /// `u64::MAX` minus the passage's bytes times its documents, so passages with the most bytes come first.
-    rank: u64,
-    document: u32,
     start: u32,
     end: u32,
     documents: u32,
     sites: u32,
+}
+
+/// The place of a line of the list. Lines are made in the order of documents, and of places in a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Listed {
+    /// `u64::MAX` minus the passage's bytes times its documents, so passages with the most bytes come first.
+    rank: u64,
     place: TextPlace,
 }
 
-impl Fixed for Span {
-    const BYTES: usize = 40;
+impl Fixed for Listed {
+    const BYTES: usize = 20;
 
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.rank.to_le_bytes());
-        for number in [self.document, self.start, self.end, self.documents, self.sites] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
         out.extend_from_slice(&self.place.at.to_le_bytes());
         out.extend_from_slice(&self.place.bytes.to_le_bytes());
     }
 
     fn read(bytes: &[u8]) -> Self {
-        let short = |at| number::<4>(bytes, at) as u32;
-        Self {
-            rank: number::<8>(bytes, 0),
-            document: short(8),
-            start: short(12),
-            end: short(16),
-            documents: short(20),
-            sites: short(24),
-            place: TextPlace { at: number::<8>(bytes, 28), bytes: short(36) },
-        }
+        let place = TextPlace { at: number::<8>(bytes, 8), bytes: number::<4>(bytes, 16) as u32 };
+        Self { rank: number::<8>(bytes, 0), place }
     }
 }
 
@@ -253,7 +249,8 @@ impl<'a> Search<'a> {
         lines: &mut WholeLines,
     ) -> anyhow::Result<Counts> {
         let mut counted = self.count(spooled, frequent)?.finish()?;
-        let mut spans = Sorter::new(self.folder, self.limits.memory_bytes / 4);
+        let mut listed = Sorter::new(self.folder, self.limits.memory_bytes / 4);
+        let mut unsorted = TextFile::create(self.folder)?;
         let mut next = counted.next_record()?;
         let wanted = |ordinal, _: &Decision| {
             let mut of_document = Vec::new();
@@ -264,28 +261,28 @@ impl<'a> Search<'a> {
             Ok(Some(of_document).filter(|pieces| !pieces.is_empty()))
         };
         let sampling = &self.sampling;
-        let make = |pieces: &Vec<Frequent>, text: &Text| joined(sampling, text.text(), pieces);
-        each_text(spooled, self.texts, wanted, make, |_, decision, found| {
-            let place = decision.text.context(
+        let make = |pieces: &Vec<Frequent>, text: &Text| {
+            let spans = joined(sampling, text.text(), pieces);
+            let site = Address::from_url(text.url()).site;
+            let line = |span: Span| {
+                serde_json::to_string(&span.line(text, &site)).map(|line| (span.rank(), line + "\n"))
+            };
+            spans.into_iter().map(line).collect::<Result<Vec<_>, _>>()
+        };
+        each_text(spooled, self.texts, wanted, make, |_, _, made| {
+            let made = made.context(
                 "a text of the first reading is missing in the second: an input has changed; run again",
             )?;
-            found.into_iter().flatten().try_for_each(|span| spans.push(Span { place, ..span }))
+            made?.into_iter().try_for_each(|(rank, line)| {
+                let place = unsorted.push(line.as_bytes()).context(CANNOT_STORE)?;
+                listed.push(Listed { rank, place })
+            })
         })?;
-        let mut spans = spans.finish()?;
-        while let Some(span) = spans.next_record()? {
+        let mut listed = listed.finish()?;
+        while let Some(Listed { place, .. }) = listed.next_record()? {
             self.counts.passages += 1;
-            let text = decompressed(&self.texts.read(span.place)?).context("a text that is damaged")?;
-            let passage = &text.text()[span.start as usize..span.end as usize];
-            let site = Address::from_url(text.url()).site;
-            lines.push(&Line {
-                text: shortened(passage),
-                documents: span.documents,
-                sites: span.sites,
-                site: Some(&*site).filter(|site| span.sites == 1 && !site.is_empty()),
-                letters: count(passage),
-                bytes: passage.len(),
-                url: text.url(),
-            })?;
+            let line = unsorted.read(place).context(CANNOT_STORE)?;
+            lines.push_text(std::str::from_utf8(&line)?)?;
         }
         lines.flush()?;
         Ok(self.counts)
@@ -339,6 +336,30 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Context of errors of the file with lines that are not sorted yet.
+const CANNOT_STORE: &str = "cannot store passages in a temporary file next to the outputs";
+
+impl Span {
+    /// Returns the place among all passages, as [`Listed::rank`].
+    fn rank(self) -> u64 {
+        u64::MAX - u64::from(self.documents) * u64::from(self.end - self.start)
+    }
+
+    /// Returns the line of the passage in a `text` of this `site`.
+    fn line<'a>(self, text: &'a Text, site: &'a str) -> Line<'a> {
+        let passage = &text.text()[self.start as usize..self.end as usize];
+        Line {
+            text: shortened(passage),
+            documents: self.documents,
+            sites: self.sites,
+            site: Some(site).filter(|site| self.sites == 1 && !site.is_empty()),
+            letters: count(passage),
+            bytes: passage.len(),
+            url: text.url(),
+        }
+    }
+}
+
 /// Returns the number of a document as it is written to disk, in 32 bits.
 fn document(ordinal: u64) -> anyhow::Result<u32> {
     u32::try_from(ordinal).context("passages are searched in at most 4 billion documents; use several runs")
@@ -383,15 +404,12 @@ fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
             continue;
         }
         last.insert(frequent.set, spans.len());
-        let Frequent { document, documents, sites, .. } = *frequent;
-        let place = TextPlace { at: 0, bytes: 0 };
-        spans.push((Span { rank: 0, document, start, end, documents, sites, place }, is_new));
+        let Frequent { documents, sites, .. } = *frequent;
+        spans.push((Span { start, end, documents, sites }, is_new));
     }
     // A span whose pieces all occurred before in this document is a repetition.
-    let spans = spans.into_iter().filter(|(_, has_new)| *has_new).map(|(span, _)| span);
-    let ranked = |span: Span| {
-        let bytes = u64::from(span.documents) * u64::from(span.end - span.start);
-        Span { rank: u64::MAX - bytes, ..span }
-    };
-    spans.map(ranked).collect()
+    let mut spans: Vec<Span> =
+        spans.into_iter().filter(|(_, has_new)| *has_new).map(|(span, _)| span).collect();
+    spans.sort_unstable();
+    spans
 }

@@ -43,6 +43,7 @@ pub(in crate::keep) fn read_benchmarks(
         let cannot = || format!("--against {}: cannot read the benchmark", path.display());
         benchmarks.add_items(path, rules, &normalised).with_context(cannot)?;
     }
+    benchmarks.finish().context("--against: cannot index the benchmarks")?;
     let (found, short) = (benchmarks.len(), benchmarks.short());
     if found == 0 {
         return Err(WrongOption::error(format_args!(

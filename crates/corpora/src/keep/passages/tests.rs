@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::letters::is_letter;
 use super::repeated::{Counts, Search};
 use super::*;
+use crate::keep::growth::{GROWTH_MAX, growth};
 use crate::keep::prefer::{Choice, Rules};
 use crate::keep::verify::texts::{TextCompressor, TextPlace};
 use crate::sink::whole_lines::WholeLines;
@@ -30,6 +31,7 @@ fn decision(number: u64, url: &str, text: Option<TextPlace>) -> Decision {
         fetched_at_ms: None,
         published_at_ms: None,
         text,
+        written: None,
         check: None,
         benchmark: None,
     }
@@ -179,6 +181,27 @@ fn odd_documents_are_searched_as_well() {
     assert!((2..6).contains(&lines.len()), "{}", lines.len());
 }
 
+/// Two pages may have thousands of sentences in common, with others in between.
+#[test]
+fn a_list_of_many_passages_of_one_document_costs_what_its_text_costs() {
+    let documents = |passages: usize| -> Vec<Document> {
+        let mut random = Random::from_seed(9);
+        let shared: Vec<String> = (0..passages).map(|_| prose(&mut random, 90, false)).collect();
+        let mut document = |url: &str| {
+            let between = |shared: &String| format!("{shared}\n{}\n", prose(&mut random, 90, false));
+            (url.to_owned(), Some(shared.iter().map(between).collect::<String>()))
+        };
+        vec![document("https://a.example/1"), document("https://b.example/2")]
+    };
+    let limits = Limits { documents_min: 2, ..LIMITS };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().expect("a thread");
+    let grown = growth(200, documents, |documents| {
+        let (lines, _) = one.install(|| list(limits, documents));
+        assert_eq!(lines.len(), documents[0].1.as_ref().expect("a text").lines().count() / 2);
+    });
+    assert!(grown < GROWTH_MAX, "{grown}");
+}
+
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::try_from(time).expect("it is not negative")
@@ -212,6 +235,7 @@ fn measures_documents_per_second() {
     for (item, text) in (1..).zip(planted[..100].iter().chain(&others)) {
         benchmarks.add(item, &Value::from(text.as_str()), &str::to_owned).expect("room");
     }
+    benchmarks.finish().expect("room");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let bytes: usize = documents.iter().map(|(_, text)| text.as_ref().map_or(0, String::len)).sum();
     println!("{} documents of {} bytes, one thread", documents.len(), bytes / documents.len());

@@ -23,8 +23,8 @@ pub(crate) struct TextCounts {
     lacking: Mutex<BTreeMap<String, u64>>,
     /// Number of values of the inputs that cannot be written as JSON, by column.
     without_json: Mutex<BTreeMap<String, u64>>,
-    /// The numbers of: documents from which passages were cut, passages cut, bytes cut, lines that keep a passage, and
-    /// documents whose text is empty afterwards.
+    /// The numbers of: documents from which passages were cut, passages cut, bytes cut, passages that stay, and documents
+    /// whose text is empty afterwards.
     cut: [AtomicU64; 5],
 }
 
@@ -125,8 +125,8 @@ impl TextCounts {
         }
         if left > 0 {
             terminal::note(format_args!(
-                "--cut: {left} lines still have a passage: it was found in the normalised text, and its place in the \
-                 original is uncertain"
+                "--cut: {left} passages stay, because they are parts of sentences or their place in the text is not \
+                 certain; only whole sentences and lines are cut"
             ));
         }
     }

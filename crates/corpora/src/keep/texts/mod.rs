@@ -1,9 +1,10 @@
 //! Writes the texts of kept documents, instead of the documents themselves: `dedup --as text` and `markdown`.
 //!
-//! In: decisions in the order of the inputs. Out: one JSON line or Parquet row for each kept document. The inputs are
-//! read once more as [records], just as in the first reading, so the pages are the same. Documents are converted in
-//! parallel, in batches of about [`BATCH_BYTES`], and written in order by the same [`Output`] as unchanged documents:
-//! checkpoints, compression and Parquet files work in the same way.
+//! In: decisions in the order of the inputs, each with the [`Text`] that the first reading has made of its document,
+//! compressed. Out: one JSON line or Parquet row for each kept document. The inputs are read once more as [records], for
+//! the fields that are written as well. Documents are made in parallel, in batches of about [`BATCH_BYTES`], and written
+//! in order by the same [`Output`] as unchanged documents: checkpoints, compression and Parquet files work in the same
+//! way.
 //!
 //! Every kept document is written. A document without text is written with the reason, and is [counted](counts).
 
@@ -15,14 +16,16 @@ mod row;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use super::annotate::{Added, Annotation};
 use super::forms::{self, Form, NamedFormat};
 use super::output::{Output, Plan};
 use super::passages::cut::{Cut, Cutter};
+use super::verify::texts::{TextCompressor, decompressed};
 use crate::sink::Extent;
 use crate::source::originals::Framing;
 use crate::source::reading::Reading;
@@ -31,26 +34,19 @@ use crate::source::{Payload, Record};
 use counts::TextCounts;
 pub use fields::InputField;
 use leitong_base::record::{Credits, Reason};
-use leitong_text::extract::Extractor;
 use records::Records;
 use row::Rows;
 
-/// Size of the records that are converted together, in bytes.
+/// Size of the records and texts that are made together, in bytes.
 const BATCH_BYTES: usize = 16 << 20;
-/// Maximum number of documents that are converted together.
+/// Maximum number of documents that are made together.
 const BATCH_DOCUMENTS: usize = 256;
+/// The error for a document whose text was not stored, although texts are written.
+const NO_TEXT: &str = "the text of a document was not stored by the run that began with this checkpoint; remove the folder \
+                       of checkpoints to begin again";
 
-/// Converts records to texts. It must read a record as the first reading did.
-pub trait Converter: Send + Sync {
-    /// Creates the extractor for a thread.
-    fn extractor(&self) -> Extractor;
-
-    /// Converts the record of a document with this url. Never panics.
-    fn convert(&self, record: Record, url: &str, extractor: &mut Extractor) -> Text;
-}
-
-/// The text of a document, and what the document says about it.
-#[derive(Debug, Default)]
+/// The text of a document that is to be written, and what the document says about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Text {
     /// The title.
     pub title: Option<String>,
@@ -58,10 +54,43 @@ pub struct Text {
     pub text: Option<String>,
     /// The reason why there is no text, or why it was not compared with others.
     pub reason: Option<Reason>,
-    /// The statements of the document about its text, such as authors, publisher and date.
-    pub credits: Option<Box<Credits>>,
     /// True if the text is Markdown, but came without markup.
     pub is_plain: bool,
+    /// The language, as in the [`Credits`].
+    pub language: Option<String>,
+    /// The time of publication.
+    pub published_at: Option<String>,
+    /// The authors.
+    pub authors: Vec<String>,
+    /// The publisher.
+    pub publisher: Option<String>,
+    /// The name of the web site.
+    pub site_name: Option<String>,
+}
+
+impl Text {
+    /// Adds what the document says about its text.
+    #[must_use]
+    pub fn with_credits(self, credits: &Credits) -> Self {
+        let Credits { language, published_at, authors, publisher, site_name, .. } = credits.clone();
+        let published_at = published_at.map(|time| time.to_string());
+        Self { language, published_at, authors, publisher, site_name, ..self }
+    }
+
+    /// Compresses the text, until it is written. A text that is too long becomes one without text, for this reason.
+    pub fn compress(&self, compressor: &mut TextCompressor) -> Option<Box<[u8]>> {
+        let too_long = || Self { reason: Some(Reason::TooLarge), ..Self::default() };
+        self.compress_as_it_is(compressor).or_else(|| too_long().compress_as_it_is(compressor))
+    }
+
+    fn compress_as_it_is(&self, compressor: &mut TextCompressor) -> Option<Box<[u8]>> {
+        compressor.compress("", &serde_json::to_string(self).ok()?)
+    }
+
+    /// Decompresses a text. Returns `None` if it is damaged.
+    fn decompress(compressed: &[u8]) -> Option<Self> {
+        serde_json::from_str(decompressed(compressed)?.text()).ok()
+    }
 }
 
 /// The output of texts, with its inputs and settings.
@@ -78,8 +107,6 @@ pub(crate) struct TextPlan {
     pub fields: Vec<InputField>,
     /// The groups of fields about the verdict that are added; `None` for no such fields.
     pub added: Option<Added>,
-    /// The converter.
-    pub converter: Box<dyn Converter>,
     /// The counts to update.
     pub counts: Arc<TextCounts>,
     /// The checkpoint folder, if checkpoints are made while documents are written.
@@ -91,7 +118,6 @@ pub(crate) struct Texts {
     records: Records,
     fields: Vec<InputField>,
     added: Option<Added>,
-    converter: Box<dyn Converter>,
     counts: Arc<TextCounts>,
     output: Output,
     rows: Option<Rows>,
@@ -100,15 +126,17 @@ pub(crate) struct Texts {
     waiting_bytes: usize,
 }
 
-/// A kept document that is not yet converted.
+/// A kept document that is not yet written.
 struct Waiting {
     record: Record,
+    /// The compressed text.
+    text: Box<[u8]>,
     decision: Decision,
     canonical: Option<String>,
     cluster_size: Option<u64>,
 }
 
-/// A converted document.
+/// A document that is ready to be written.
 struct Written {
     decision: Decision,
     canonical: Option<String>,
@@ -126,7 +154,7 @@ impl Texts {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn open(plan: TextPlan, extent: Option<Extent>) -> anyhow::Result<Self> {
-        let TextPlan { path, inputs, readings, rules, fields, added, converter, counts, .. } = plan;
+        let TextPlan { path, inputs, readings, rules, fields, added, counts, .. } = plan;
         let rows = match format_of(&path)? {
             NamedFormat::Parquet => Some(Rows::new(&path, &fields)?),
             _ => None,
@@ -147,7 +175,6 @@ impl Texts {
             records: Records::new(inputs, readings, rules),
             fields,
             added,
-            converter,
             counts,
             output,
             rows,
@@ -171,15 +198,17 @@ impl Texts {
         self.records.find(place).map(drop)
     }
 
-    /// Takes the document of `decision`, which is written if it is kept. Returns its size in bytes.
+    /// Takes the document of `decision`, which is written if it is kept. `text` returns its compressed text. Returns the
+    /// size of the document in bytes.
     ///
     /// # Errors
-    /// The document cannot be read, or earlier documents cannot be written.
+    /// The document or its text cannot be read, or earlier documents cannot be written.
     pub(crate) fn take(
         &mut self,
         decision: &Decision,
         is_kept: bool,
         annotation: &Annotation<'_>,
+        text: impl FnOnce() -> anyhow::Result<Option<Box<[u8]>>>,
     ) -> anyhow::Result<u64> {
         let record = self.records.find((decision.input, decision.number))?;
         let bytes = record.bytes();
@@ -188,8 +217,9 @@ impl Texts {
         if is_kept {
             let canonical = annotation.leitong_canonical.map(str::to_owned);
             let cluster_size = annotation.leitong_cluster_size;
-            self.waiting.push(Waiting { record, decision: decision.clone(), canonical, cluster_size });
-            self.waiting_bytes += bytes;
+            let text = text()?.context(NO_TEXT)?;
+            self.waiting_bytes += bytes + text.len();
+            self.waiting.push(Waiting { record, text, decision: decision.clone(), canonical, cluster_size });
             if self.waiting_bytes >= BATCH_BYTES || self.waiting.len() >= BATCH_DOCUMENTS {
                 self.write()?;
             }
@@ -197,22 +227,21 @@ impl Texts {
         Ok(own_bytes)
     }
 
-    /// Converts and writes all documents that wait.
+    /// Writes all documents that wait.
     fn write(&mut self) -> anyhow::Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_bytes = 0;
-        let (converter, fields, cutter) = (&self.converter, &self.fields, &self.cutter);
-        let convert = |extractor: &mut Extractor, waiting: Waiting| {
-            let Waiting { record, decision, canonical, cluster_size } = waiting;
+        let (fields, cutter) = (&self.fields, &self.cutter);
+        let make = |waiting: Waiting| {
+            let Waiting { record, text, decision, canonical, cluster_size } = waiting;
             let values = fields::values(json_of(&record.payload), fields);
-            let mut text = converter.convert(record, &decision.url, extractor);
+            let mut text = Text::decompress(&text).context("a stored text is damaged; run again")?;
             let cut = cutter
                 .as_ref()
                 .map(|cutter| text.text.as_mut().map_or(Cut::default(), |text| cutter.cut(text)));
-            Written { decision, canonical, cluster_size, text, values, cut }
+            Ok(Written { decision, canonical, cluster_size, text, values, cut })
         };
-        let written: Vec<Written> =
-            waiting.into_par_iter().map_init(|| converter.extractor(), convert).collect();
+        let written: Vec<Written> = waiting.into_par_iter().map(make).collect::<anyhow::Result<_>>()?;
         for document in &written {
             self.counts.count(&document.text, fields, &document.values);
             if let Some(cut) = document.cut {

@@ -26,7 +26,7 @@ struct Own<'a> {
     title: Option<&'a str>,
     text: Option<&'a str>,
     language: Option<&'a str>,
-    published_at: Option<String>,
+    published_at: Option<&'a str>,
     fetched_at: Option<String>,
     authors: &'a [String],
     publisher: Option<&'a str>,
@@ -36,19 +36,20 @@ struct Own<'a> {
 
 impl<'a> Own<'a> {
     fn new(document: &'a Written) -> Self {
-        let Written { decision, text: Text { title, text, credits, reason, .. }, .. } = document;
-        let credits = credits.as_deref();
+        let Written { decision, text: of_document, .. } = document;
+        let Text { title, text, reason, language, published_at, authors, publisher, site_name, .. } =
+            of_document;
         Self {
             id: &decision.page_id,
             url: &decision.url,
             title: title.as_deref(),
             text: text.as_deref(),
-            language: credits.and_then(|credits| credits.language.as_deref()),
-            published_at: credits.and_then(|credits| credits.published_at).map(|time| time.to_string()),
+            language: language.as_deref(),
+            published_at: published_at.as_deref(),
             fetched_at: decision.fetched_at_ms.and_then(Timestamp::from_ms).map(|time| time.to_string()),
-            authors: credits.map_or(&[], |credits| &credits.authors),
-            publisher: credits.and_then(|credits| credits.publisher.as_deref()),
-            site_name: credits.and_then(|credits| credits.site_name.as_deref()),
+            authors,
+            publisher: publisher.as_deref(),
+            site_name: site_name.as_deref(),
             reason: reason.map(Reason::as_str),
         }
     }
@@ -61,7 +62,7 @@ impl<'a> Own<'a> {
             self.title,
             self.text,
             self.language,
-            self.published_at.as_deref(),
+            self.published_at,
             self.fetched_at.as_deref(),
             self.publisher,
             self.site_name,

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::loss::Loss;
 use super::slots::Filling;
-use super::words::{SplitText, Word, combined_hash, letters_of};
+use super::words::{SplitText, Word, combined_hash, have_letters, letters_of};
 use leitong_base::hashed::HashedSet;
 use leitong_fingerprint::idf::is_common;
 use leitong_text::page::Address;
@@ -106,8 +106,8 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
         if !site.is_empty() && site == kept_site {
             return true;
         }
-        let [before, after] = [&words[..place.start], &words[place.end..]].map(letters_of);
-        let is_at_end = before < CREDIT_LETTERS || after < CREDIT_LETTERS;
+        let around = [&words[..place.start], &words[place.end..]];
+        let is_at_end = !around.iter().all(|words| have_letters(words, CREDIT_LETTERS));
         !is_at_end || document.is_within_phrase(place)
     };
     let is_short = |place: &Range<usize>| letters_of(&words[place.clone()]) <= FACT_LETTERS;

@@ -14,9 +14,10 @@
 //! Pages of one template can be recognised only after all documents of their cluster were compared ([`slots`]). The
 //! pages that would be dropped are then compared again.
 //!
-//! Memory: about 60 bytes for each cluster and for each document that is kept by verification; about 40 bytes for each
-//! place in which a document has other words than a kept one, and [60](alike) if it is kept; 32 MB of [recently
-//! compared](recent) texts.
+//! Memory: about 60 bytes for each cluster, and 100 for each document that is kept by verification; about 40 bytes for
+//! each place in which a document has other words than a kept one, and [60](alike) if it is kept; 32 MB of [recently
+//! compared](recent) texts. Cost: linear in the texts, whatever the number of documents of a cluster; a document is
+//! compared with at most [`COMPARED_MAX`] kept texts and two more.
 
 mod alike;
 mod facts;
@@ -40,7 +41,7 @@ use self::alike::{Alike, Differences};
 use self::facts::{facts_differ, fillings, may_be_one_page};
 use self::loss::Loss;
 use self::recent::{KnownText, RecentTexts};
-use self::slots::{Filling, Slots};
+use self::slots::{Filling, Slots, Templates};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
 use self::texts::{TextFile, TextPlace, decompressed};
 use self::words::SplitText;
@@ -234,7 +235,7 @@ pub(crate) struct Verifier<'a> {
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
     /// The places of templates; none until all documents were compared once.
-    slots: Slots,
+    templates: Templates,
     /// Hashes of the passages for which documents were kept. Later documents are not kept for the same passages.
     passages: HashSet<u64>,
     /// The texts that verification has kept, by the words in which they differ from the first one of their cluster.
@@ -262,7 +263,7 @@ impl<'a> Verifier<'a> {
             run,
             table,
             kept: KeptTexts::default(),
-            slots: Slots::default(),
+            templates: Templates::default(),
             passages: HashSet::new(),
             alike: Alike::default(),
             recent: RecentTexts::default(),
@@ -307,8 +308,8 @@ impl<'a> Verifier<'a> {
             Ok(checked.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
         })?;
         let mut checked = checked.finish()?;
-        self.slots = slots;
-        if !self.slots.is_empty() {
+        self.templates = slots.finish();
+        if !self.templates.is_empty() {
             checked = self.check_templates(&mut checked, new_spool()?, &mut counts)?;
         }
         if let Some(table) = self.table {
@@ -327,7 +328,7 @@ impl<'a> Verifier<'a> {
     ) -> anyhow::Result<Spooled> {
         checked.each(|_, decision| {
             let is_dropped = decision.check.as_ref().is_some_and(|check| !check.keeps());
-            if !is_dropped || !self.slots.has(decision.founded) {
+            if !is_dropped || !self.templates.has(decision.founded) {
                 return Ok(again.push(decision)?);
             }
             let Compared { check, differences, .. } = self.check(decision)?;
@@ -381,7 +382,7 @@ impl<'a> Verifier<'a> {
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(best) };
         let founder = decision.founded;
         let text = SplitText::new(text);
-        let equal = self.kept_texts().texts_of_cluster(founder).find(|kept| kept.hash == text.hash());
+        let equal = self.kept_texts().with_hash(founder, text.hash());
         let kept = self.kept_texts().text(founder, 0);
         let (mut first, mut first_loss) = (None, None);
         if let (None, Some(kept)) = (equal, kept) {
@@ -399,8 +400,8 @@ impl<'a> Verifier<'a> {
             let loss = first_loss.take_if(|(place, _)| *place == kept.place).map(|(_, loss)| loss);
             let is_other_page_of_template = || {
                 first.as_ref().is_some_and(|first| {
-                    self.slots.has(founder)
-                        && self.slots.differ(founder, &best.fillings, other.fillings(&first.text))
+                    self.templates.has(founder)
+                        && self.templates.differ(founder, &best.fillings, other.fillings(&first.text))
                 })
             };
             let (check, passages) = self.compared((&text, &other.text), loss, is_other_page_of_template);

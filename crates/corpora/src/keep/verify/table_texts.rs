@@ -3,7 +3,7 @@
 //! The file `texts.leitong` has the id of its table, and then the compressed text of each kept document, with its cluster
 //! and its run, in the order in which they were kept. Invariants: texts of another table are refused; texts of a run that was not completed are removed by that run if it fails, or
 //! else by the next one, since the run is repeated; a file that is damaged before the end of a completed run is refused
-//! and left as it is. Memory: 32 bytes and a slot of a map per text.
+//! and left as it is. Memory: 32 bytes and a slot of a map per text, and two slots for each further text of a cluster.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -51,6 +51,8 @@ pub(crate) struct KeptTexts {
     first: HashMap<u64, KeptText>,
     /// Further texts of a cluster.
     more: HashMap<u64, Vec<KeptText>>,
+    /// The places of the first of equal texts in `more`, by the founder and the hash of the text.
+    equal: HashMap<(u64, u64), TextPlace>,
 }
 
 impl KeptTexts {
@@ -58,13 +60,23 @@ impl KeptTexts {
     pub(crate) fn add(&mut self, founder: u64, text: KeptText) {
         match self.first.entry(founder) {
             Entry::Vacant(none) => drop(none.insert(text)),
-            Entry::Occupied(_) => self.more.entry(founder).or_default().push(text),
+            Entry::Occupied(_) => {
+                self.equal.entry((founder, text.hash)).or_insert(text.place);
+                self.more.entry(founder).or_default().push(text);
+            }
         }
     }
 
     /// Returns the texts of a cluster in the order in which they were added.
     pub(crate) fn texts_of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
         self.first.get(&founder).into_iter().chain(self.more(founder)).copied()
+    }
+
+    /// Returns the first text of a cluster that has this hash.
+    #[must_use]
+    pub(crate) fn with_hash(&self, founder: u64, hash: u64) -> Option<KeptText> {
+        let first = self.first.get(&founder).copied().filter(|first| first.hash == hash);
+        first.or_else(|| self.equal.get(&(founder, hash)).map(|place| KeptText { hash, place: *place }))
     }
 
     /// Returns the number of texts of a cluster.
@@ -364,9 +376,33 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
+    use crate::keep::growth::{GROWTH_MAX, growth};
     use crate::keep::verify::texts::tests::compressed;
 
     const TABLE: u64 = 0x0123_4567_89ab_cdef;
+
+    /// All documents of a run may be in one cluster, and each may be kept.
+    #[test]
+    fn the_first_equal_text_is_found_in_a_cluster_of_any_size() {
+        let text = |at: u64| KeptText { hash: at / 3 % 1_000_003, place: TextPlace { at, bytes: 1 } };
+        let kept = |count: usize| {
+            let mut kept = KeptTexts::default();
+            (0..count as u64).for_each(|at| kept.add(at % 2, text(at)));
+            kept
+        };
+        let few = kept(60);
+        for (founder, hash) in (0..3).flat_map(|founder| (0..25).map(move |hash| (founder, hash))) {
+            let expected = few.texts_of_cluster(founder).find(|kept| kept.hash == hash);
+            assert_eq!(few.with_hash(founder, hash), expected);
+        }
+        let grown = growth(3_000, kept, |kept| {
+            for founder in [0, 1] {
+                let has_text = |text: KeptText| kept.with_hash(founder, text.hash).is_some();
+                assert!(kept.texts_of_cluster(founder).all(has_text));
+            }
+        });
+        assert!(grown < GROWTH_MAX, "{grown}");
+    }
 
     /// A flipped bit in a head must neither delete texts nor move a text to another cluster. The file is left as it is,
     /// so it can be restored from a copy.

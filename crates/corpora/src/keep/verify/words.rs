@@ -168,6 +168,13 @@ pub(super) fn letters_of(words: &[Word]) -> u32 {
     words.iter().map(|word| word.letters).sum()
 }
 
+/// Returns true if some words have at least `letters_min` letters. Looks at no more words than it takes to know that.
+pub(super) fn have_letters(words: &[Word], letters_min: u32) -> bool {
+    // Each word has at least one letter.
+    let words = words.get(..letters_min as usize).unwrap_or(words);
+    letters_of(words) >= letters_min
+}
+
 /// Splits a normalised text into words.
 fn words(text: &str) -> Vec<Word> {
     // Offsets beyond 4 GiB do not occur: pages are far smaller.
