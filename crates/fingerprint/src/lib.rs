@@ -231,15 +231,11 @@ pub enum LookUp {
     },
 }
 
-/// The first bit of a key. It marks a *wide* key, which finds centroids whose [second keys](SecondKey) are
-/// further apart. It has no meaning for a detector without second keys.
-pub const WIDE_KEY: u64 = 1 << 63;
-
-/// A filter on look-ups when very many centroids share a key.
+/// A filter on look-ups when very many centroids outside of a [`Crowd`] share a key.
 #[derive(Debug, Clone, Copy)]
 pub struct SecondKey {
     /// The maximum number of differing bits in the second keys of fingerprints that are near, or related by a
-    /// key that is not [wide](WIDE_KEY); from 0 to 20.
+    /// key that is not [wide](Self::WIDE); from 0 to 20.
     pub max_distance: u32,
     /// The maximum for fingerprints that are related by a wide key; not less than `max_distance`.
     pub wide_distance: u32,
@@ -248,6 +244,10 @@ pub struct SecondKey {
 }
 
 impl SecondKey {
+    /// The first bit of a key. It marks a *wide* key, which finds centroids whose second keys are further apart. It has
+    /// no meaning for a detector without second keys.
+    pub const WIDE: u64 = 1 << 63;
+
     /// Returns the maximum distance between second keys at which a key finds a centroid.
     #[inline]
     #[must_use]

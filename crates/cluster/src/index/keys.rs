@@ -4,7 +4,7 @@
 //! long, and never needs memory for a second index. A segment gets 32 bits of the hash and distinguishes keys
 //! by as many of them as its entries have room for. If two keys agree in these bits, a look-up also returns
 //! centroids that the detector's comparison then rejects. The lowest of the 32 bits says if the key is
-//! [wide](WIDE_KEY), and is always kept.
+//! [wide](SecondKey::WIDE), and is always kept.
 //!
 //! Cost: one cache line per look-up of a key that few centroids have, and about 5.7 bytes per entry. `leitong
 //! bench` measures look-ups, insertions and bytes per centroid.
@@ -14,7 +14,7 @@ use super::ordered::entry;
 use super::probe;
 use super::segment::{CROWDED_MIN, Segment};
 use super::{AHEAD, Hit, Hits, SEGMENTS, Share, spread};
-use leitong_fingerprint::WIDE_KEY;
+use leitong_fingerprint::SecondKey;
 
 /// Maximum ratio of a shard's entries to a batch's keys at which the whole batch is sorted and inserted at once,
 /// instead of key by key: passing over one entry costs about a tenth of inserting one.
@@ -114,7 +114,7 @@ impl KeyShard {
     fn place(&self, key: u64) -> Option<(&Segment, u32)> {
         let hash = spread(key);
         let segment = self.share.own(segment(hash))?;
-        Some((&self.segments[segment], in_segment(hash, key & WIDE_KEY != 0)))
+        Some((&self.segments[segment], in_segment(hash, key & SecondKey::WIDE != 0)))
     }
 
     /// Removes `slot` from those of its keys that belong to this shard.
@@ -173,7 +173,7 @@ fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[KeyPlace])) {
         let hash = spread(key);
         let Some(segment) = share.own(segment(hash)) else { continue };
         places[count] =
-            KeyPlace { number, segment: segment as u32, hash: in_segment(hash, key & WIDE_KEY != 0) };
+            KeyPlace { number, segment: segment as u32, hash: in_segment(hash, key & SecondKey::WIDE != 0) };
         count += 1;
         if count == AHEAD {
             take(&places);

@@ -6,7 +6,7 @@
 use super::batch::Batch;
 use super::spread;
 use leitong_base::hashed::HashedMap;
-use leitong_fingerprint::{LookUp, SecondKey, WIDE_KEY};
+use leitong_fingerprint::{LookUp, SecondKey};
 
 /// Number of fingerprints whose memory is kept between batches: as many as a large batch has.
 const FINGERPRINTS_KEPT: usize = 1 << 13;
@@ -76,7 +76,7 @@ impl Recent {
                 self.entered = self.values.len();
                 let Self { values: batch, by_key, .. } = &*self;
                 let under = |key: &u64| {
-                    let is_wide = key & WIDE_KEY != 0;
+                    let is_wide = key & SecondKey::WIDE != 0;
                     let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide));
                     let numbers = by_key.get(&spread(*key)).into_iter().flatten().copied();
                     numbers

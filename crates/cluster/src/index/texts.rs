@@ -7,7 +7,7 @@
 
 use super::keys::KeyShard;
 use leitong_base::hashed::Seed;
-use leitong_fingerprint::WIDE_KEY;
+use leitong_fingerprint::SecondKey;
 
 /// An index of digests.
 #[derive(Debug)]
@@ -46,6 +46,6 @@ impl TextIndex {
 
     fn key(&self, digest: u128) -> u64 {
         let high = self.seed.place((digest >> 64) as u64);
-        self.seed.place(digest as u64 ^ high) & !WIDE_KEY
+        self.seed.place(digest as u64 ^ high) & !SecondKey::WIDE
     }
 }

@@ -10,12 +10,12 @@ pub(super) struct CorpusId(pub(super) u32);
 impl CorpusId {
     /// Returns the number that is XORed with the keys and bits of this corpus, so keys of different corpora
     /// are seldom equal; 0 for the first corpus. It does not change whether a key is
-    /// [wide](leitong_fingerprint::WIDE_KEY).
+    /// [wide](leitong_fingerprint::SecondKey::WIDE).
     #[inline]
     pub(super) fn salt(self) -> u64 {
         let mut salt = u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         salt ^= salt >> 32;
-        salt.wrapping_mul(0xff51_afd7_ed55_8ccd) & !leitong_fingerprint::WIDE_KEY
+        salt.wrapping_mul(0xff51_afd7_ed55_8ccd) & !leitong_fingerprint::SecondKey::WIDE
     }
 }
 

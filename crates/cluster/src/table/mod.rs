@@ -262,16 +262,16 @@ impl Table {
             }
             near
         };
-        match self.one_core {
-            true => nearest.as_mut().extend(in_crowds(&crowded)),
-            false => {
-                let near: Vec<_> = crowded.par_chunks(CROWDED_AT_ONCE).map(in_crowds).collect();
-                near.into_iter().for_each(|near| nearest.as_mut().extend(near));
-            }
+        if crowded.is_empty() {
+            return nearest;
         }
-        if !crowded.is_empty() {
-            nearest.keep_nearest();
+        if self.one_core || crowded.len() <= CROWDED_AT_ONCE {
+            nearest.as_mut().extend(in_crowds(&crowded));
+        } else {
+            let near: Vec<_> = crowded.par_chunks(CROWDED_AT_ONCE).map(in_crowds).collect();
+            near.into_iter().for_each(|near| nearest.as_mut().extend(near));
         }
+        nearest.keep_nearest();
         nearest
     }
 

@@ -3,13 +3,13 @@
 //! One run has keys of several corpora. Each key is mixed with a number that depends only on the corpus' name
 //! and fingerprint hash, so keys of two corpora are seldom equal. If two are equal, a look-up still tells
 //! them apart, because it compares the corpora. Keys are spread over all 64 bits, since filters and pages are
-//! chosen by their first bits. The last bit shows if the key is [wide](WIDE_KEY).
+//! chosen by their first bits. The last bit shows if the key is [wide](SecondKey::WIDE).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use leitong_base::mix::mix;
 use leitong_cluster::{Purpose, Query};
-use leitong_fingerprint::{Detector, WIDE_KEY};
+use leitong_fingerprint::{Detector, SecondKey};
 
 /// The keys of a fingerprint, and its second key, which is 0 if there is none.
 #[derive(Debug, Default)]
@@ -39,7 +39,8 @@ pub(super) fn keys_of(detector: &dyn Detector, query: Option<&Query<'_>>, purpos
         Purpose::ProbeEqual => keys.extend(detector.equal_key(fingerprint)),
     }
     let of_corpus = xxh3_64_with_seed(corpus.as_bytes(), *fingerprint_hash);
-    keys.iter_mut().for_each(|key| *key = mix(*key ^ of_corpus) & !1 | u64::from(*key & WIDE_KEY != 0));
+    keys.iter_mut()
+        .for_each(|key| *key = mix(*key ^ of_corpus) & !1 | u64::from(*key & SecondKey::WIDE != 0));
     keys.sort_unstable();
     keys.dedup();
     Keys { keys, second: detector.second_key().map_or(0, |second| (second.of)(fingerprint)) }

@@ -14,7 +14,7 @@
 //! A look-up compares everything except the bands and the passages.
 
 use super::addresses::ADDRESS_BYTES;
-use crate::WIDE_KEY;
+use crate::SecondKey;
 use crate::facts::{FACT_BYTES, Facts};
 use crate::numbers::{SLOT_BYTES, Slots};
 use crate::sketch::{BANDS, PASSAGES, VALUE_BYTES, Values};
@@ -113,7 +113,7 @@ impl<'a> Parts<'a> {
         let numbered = |(number, hash): (u64, u32)| number << 32 | u64::from(hash);
         let bands = (0..).zip(self.bands()).map(numbered);
         let passages = (0..).zip(self.passages()).filter(|(_, passage)| *passage != 0).map(numbered);
-        bands.chain([self.hash_key()]).chain(passages.map(|key| key | WIDE_KEY))
+        bands.chain([self.hash_key()]).chain(passages.map(|key| key | SecondKey::WIDE))
     }
 
     /// Adds the [keys](Self::keys) to `keys`. `Vec::extend` takes three times as long, because it asks for one key at
@@ -124,7 +124,7 @@ impl<'a> Parts<'a> {
 
     /// Returns the SimHash without its first bit, which would mark the key as wide.
     pub(super) fn hash_key(&self) -> u64 {
-        self.hash & !WIDE_KEY
+        self.hash & !SecondKey::WIDE
     }
 
     pub(super) fn shares_band(&self, other: &Self) -> bool {
@@ -150,9 +150,9 @@ mod tests {
         let (a, b) = (encoded(passages, u64::MAX), encoded([0; PASSAGES], u64::MAX));
         let keys: Vec<u64> = Parts::new(&a).keys().collect();
         assert_eq!(keys.len(), BANDS + 1 + PASSAGES - 1, "a missing passage is not a key");
-        assert_eq!(keys.iter().filter(|key| *key & WIDE_KEY != 0).count(), PASSAGES - 1);
+        assert_eq!(keys.iter().filter(|key| *key & SecondKey::WIDE != 0).count(), PASSAGES - 1);
         assert_eq!(keys[1], 1 << 32 | 7);
-        assert_eq!(keys[BANDS + 1], WIDE_KEY | 9);
+        assert_eq!(keys[BANDS + 1], SecondKey::WIDE | 9);
         assert_eq!(Parts::new(&a).passages_shared(&Parts::new(&a)), PASSAGES - 1);
         assert_eq!(Parts::new(&a).passages_shared(&Parts::new(&b)), 0);
         assert_eq!(Parts::new(&b).passages_shared(&Parts::new(&b)), 0, "missing passages are not shared");

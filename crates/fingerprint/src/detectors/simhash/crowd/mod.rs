@@ -150,23 +150,35 @@ impl Crowd for SimHashCrowd {
         let own = self.sites.get(&page.site).filter(|_| page.site != 0);
         let others = self.all.len() - own.map_or(0, |own| own.members);
         let is_short = page.size < self.short_size;
-        let (mut looked_at, mut by_facts, mut by_numbers) = (0, Vec::new(), Vec::new());
-        if let Some(own) = own {
-            looked_at += own.find(self.text(&page), &mut |numbers| by_facts.push(numbers));
-        }
+        // Comparing a candidate takes as long as passing over this number of members.
+        let is_too_many = |candidates: usize| candidates > FEW + self.all.len() / PASSED_OVER;
         let count = |lists: &[&VecDeque<u64>]| lists.iter().map(|numbers| numbers.len()).sum::<usize>();
-        let mut of_own = count(&by_facts);
+        let (mut looked_at, mut of_own, mut by_facts, mut by_numbers) = (0, 0, Vec::new(), Vec::new());
+        if let Some(own) = own {
+            looked_at += own.find(self.text(&page), &mut |numbers| {
+                by_facts.push(numbers);
+                of_own += numbers.len();
+                !is_short || of_own <= FEW
+            });
+        }
         if is_short && (of_own > FEW || others > 0) {
             looked_at += self.profiles.find(page.numbers, &mut |numbers| by_numbers.push(numbers));
         }
-        if is_short && of_own > FEW {
+        if let Some(own) = own.filter(|_| is_short && of_own > FEW) {
             let of_site: Vec<_> = by_numbers.iter().filter_map(|of| of.by_site.get(&page.site)).collect();
-            if count(&of_site) < of_own {
-                (of_own, by_facts) = (count(&of_site), of_site);
+            let by_numbers = count(&of_site);
+            if is_too_many(by_numbers) {
+                by_facts.clear();
+                looked_at += own.find(self.text(&page), &mut |numbers| {
+                    by_facts.push(numbers);
+                    true
+                });
+                of_own = count(&by_facts);
+            }
+            if !is_too_many(by_numbers) || by_numbers < of_own {
+                (of_own, by_facts) = (by_numbers, of_site);
             }
         }
-        // Comparing a candidate takes as long as passing over this number of members.
-        let is_too_many = |candidates: usize| candidates > FEW + self.all.len() / PASSED_OVER;
         let own_passes = is_too_many(of_own);
         if !own_passes {
             by_facts.into_iter().flatten().for_each(|number| found(*number));

@@ -35,7 +35,7 @@ struct Class {
 }
 
 /// The smallest and the largest size of any text so far.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sizes(u32, u32);
 
 impl Sizes {
@@ -109,26 +109,35 @@ impl Site {
         classes.flat_map(|class| &class.numbers).for_each(|number| found(*number));
     }
 
-    /// Calls `found` with the centroids whose facts are not replaced. Returns the number of entries that were looked at.
-    pub(super) fn find<'a>(&'a self, text: Text<'_>, found: &mut dyn FnMut(&'a VecDeque<u64>)) -> usize {
+    /// Calls `found` with the centroids whose facts are not replaced, until it returns false. Returns the number of
+    /// entries that were looked at.
+    pub(super) fn find<'a>(
+        &'a self,
+        text: Text<'_>,
+        found: &mut dyn FnMut(&'a VecDeque<u64>) -> bool,
+    ) -> usize {
         let own = facts::bits(text.facts);
-        let mut looked_at = 0;
+        let (mut looked_at, mut goes_on) = (0, true);
         for (count, group) in &self.by_count {
+            if !goes_on {
+                break;
+            }
             let most = text.bits_that_may_differ(group.sizes, *count);
+            let mut last = (group.sizes, most);
             let mut take = |at: usize| {
                 let class = &group.classes[at];
-                let most = text.bits_that_may_differ(class.sizes, *count);
-                if (group.bits[at] ^ own).count_ones() <= most {
-                    found(&class.numbers);
+                if class.sizes != last.0 {
+                    last = (class.sizes, text.bits_that_may_differ(class.sizes, *count));
                 }
-                true
+                if (group.bits[at] ^ own).count_ones() <= last.1 {
+                    goes_on = found(&class.numbers);
+                }
+                goes_on
             };
             if most <= 1 && group.bits.len() >= LOOKED_UP_MIN {
                 let masks = [0].into_iter().chain((0..u64::BITS).map(|bit| 1 << bit));
-                let classes = masks.filter_map(|mask: u64| group.of_bits.get(&(own ^ mask)));
-                classes.for_each(|at| {
-                    take(*at as usize);
-                });
+                let mut classes = masks.filter_map(|mask: u64| group.of_bits.get(&(own ^ mask)));
+                classes.all(|at| take(*at as usize));
                 looked_at += 1 + u64::BITS as usize;
             } else {
                 scan::within(&group.bits, own, most, &mut take);
