@@ -104,9 +104,10 @@ impl Extractor {
     ) -> Result<ExtractedPage<'a>, ExtractError> {
         self.chooser.choose(html, syntax, work)?;
         let in_data = self.chooser.text_in_data(html, work)?;
-        let main_text = self.chooser.main_text(html);
         let is_from_data = !in_data.is_empty();
-        let mut document = Document { title: main_text.title(), ..Document::default() };
+        let is_frame = self.chooser.is_frame() && !is_from_data;
+        let main_text = self.chooser.main_text(html);
+        let mut document = Document { title: main_text.title(), is_frame, ..Document::default() };
         if is_from_data {
             document.paragraphs = in_data;
             // `classify` cannot tell the kind, because it examines the markup, which has next to no text.
