@@ -2,8 +2,9 @@
 //! column or a widget, and the next articles, which endless scrolling appends.
 //!
 //! In: the nodes, and the headline, a heading with the page's title. Out: for each node, whether it is in such a part.
-//! The article is the innermost element around the headline and prose below it. Only what is outside of the article is
-//! found, so its own header stays, and so does all text of a page that has no prose below its headline. Cost: linear in
+//! The article is the innermost element around the headline and most of the prose below it, up to the last prose outside
+//! of such parts. Only what is outside of the article is found, so its own header stays, and so does all text of a page
+//! that has more prose above its headline than below it. Cost: linear in
 //! the nodes.
 
 use std::ops::Range;
@@ -85,8 +86,8 @@ impl Page<'_> {
     }
 
     /// Returns true if the node does not hold the headline, and is a header, a side column or a widget by its element or
-    /// name. After the headline, and outside of its `<article>`, only asides and what calls itself a widget or sidebar
-    /// count, if prose comes first and no main part is within: other parts have headers, columns of an article may be
+    /// name. After the headline, and outside of its `<article>`, only asides and what calls itself a sidebar count, if
+    /// prose comes first and no main part is within: other parts have headers, columns of an article may be
     /// called `right`, and a layout may be called after its sidebar.
     fn is_frame(&self, node: &Node) -> bool {
         let (first, end) = (node.first_block as usize, node.end_block as usize);
@@ -97,7 +98,7 @@ impl Page<'_> {
         first > self.headline
             && self.sums[first].text - self.sums[self.headline].text >= ARTICLE_BYTES_MIN
             && !self.article.is_some_and(|article| node.end_block <= article.end_block)
-            && (node.tag == Tag::Aside || self.is_widget(node) || self.is_sidebar(node))
+            && (node.tag == Tag::Aside || self.is_sidebar(node))
             && !self.holds_main_part(node)
     }
 
@@ -235,7 +236,7 @@ mod tests {
             let text = text_of("A crane returns", &format!("{about}<div class=page>{post}</div>"));
             assert!(text.contains("stone ring") && !text.contains("kitchen"), "{begin}: {text}");
         }
-        for after in ["<aside>", "<div class='widget widget_text'>", "<div id=sidebar>"] {
+        for after in ["<aside>", "<div id=sidebar>"] {
             let text = text_of("A crane returns", &format!("<div>{post}</div>{after}{ABOUT}"));
             assert!(text.contains("stone ring") && !text.contains("kitchen"), "{after}: {text}");
         }
