@@ -237,6 +237,8 @@ fn plain_text(
 fn no_content(document: &Document, config: &ExtractConfig) -> Option<Reason> {
     if config.walls && document.wall.is_some() {
         Some(Reason::Wall)
+    } else if config.walls && document.is_frame {
+        Some(Reason::NoArticle)
     } else if config.listings && document.kind == PageKind::Listing {
         Some(Reason::Listing)
     } else {

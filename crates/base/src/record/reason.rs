@@ -33,11 +33,13 @@ pub enum Reason {
     Listing,
     /// The page was withdrawn and is to be removed from the table.
     Withdrawn,
+    /// The page announces an article, but only the frame of its site was found.
+    NoArticle,
 }
 
 impl Reason {
     /// All reasons, in the order of their numbers on the wire.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Empty,
         Self::TooLarge,
         Self::HttpStatus,
@@ -51,6 +53,7 @@ impl Reason {
         Self::Wall,
         Self::Listing,
         Self::Withdrawn,
+        Self::NoArticle,
     ];
 
     /// Returns the number on the wire, from 1.
@@ -82,6 +85,7 @@ impl Reason {
             Self::Wall => "WALL",
             Self::Listing => "LISTING",
             Self::Withdrawn => "WITHDRAWN",
+            Self::NoArticle => "NO_ARTICLE",
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Document {
     pub paragraphs: Vec<Paragraph>,
     /// The wall that the page shows instead of content.
     pub wall: Option<Wall>,
+    /// True if the page has an article, but only the frame of its site was found.
+    pub is_frame: bool,
     /// The page's address; empty if unknown.
     pub address: Address,
     /// The page's own information about its source and itself; `None` if there is nothing or it was not read.

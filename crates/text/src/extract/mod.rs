@@ -119,9 +119,10 @@ impl Extractor {
         if in_data.is_empty() {
             chooser.open_templates(html, work)?;
         }
-        let main_text = chooser.main_text(html);
         let is_from_data = !in_data.is_empty();
-        let mut document = Document { title: main_text.title(), ..Document::default() };
+        let is_frame = chooser.is_frame() && !is_from_data;
+        let main_text = chooser.main_text(html);
+        let mut document = Document { title: main_text.title(), is_frame, ..Document::default() };
         if is_from_data {
             document.paragraphs = in_data;
             // `classify` cannot tell the kind, because it examines the markup, which has next to no text.

@@ -174,6 +174,7 @@ fn by_description(states: &[Json<'_>], descriptions: &[&[u8]]) -> Vec<Paragraph>
     described.gather(
         descriptions.iter().copied(),
         None,
+        std::iter::empty(),
         texts.iter().map(|(_, value)| value.text.as_bytes()),
     );
     let found = texts.iter().zip(&described.shares).filter(|(_, shares)| shares[1] >= DESCRIBED_SHARE_MIN);

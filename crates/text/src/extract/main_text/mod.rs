@@ -15,6 +15,7 @@
 //! page's bytes; a page is parsed and its blocks are scored a fixed number of times at most.
 
 mod features;
+mod frame;
 mod gaps;
 mod hidden;
 mod in_data;
@@ -112,6 +113,8 @@ pub(super) struct Chooser {
     tree: Tree,
     stack: Stack,
     selection: Selection,
+    /// True if only the frame of the site was chosen on the current page.
+    is_frame: bool,
     /// True if the structure that only Markdown needs is recorded, too.
     records_structure: bool,
 }
@@ -126,6 +129,7 @@ impl Chooser {
             tree: Tree::default(),
             stack: Stack::default(),
             selection: Selection::default(),
+            is_frame: false,
             records_structure,
         }
     }
@@ -146,6 +150,11 @@ impl Chooser {
         MainText { html, tree, chosen: selection.blocks(), phrases: selection.phrases() }
     }
 
+    /// Returns true if the page has an article, but only the frame of its site was chosen.
+    pub(super) fn is_frame(&self) -> bool {
+        self.is_frame
+    }
+
     /// Returns true if next to nothing was chosen.
     pub(super) fn is_nearly_empty(&self) -> bool {
         self.selection.is_nearly_empty(&self.tree)
@@ -154,7 +163,7 @@ impl Chooser {
     /// Returns the text of `html` that is in linked data, in a script's state or in an `<iframe srcdoc>`, if next to
     /// nothing was chosen from its markup; otherwise nothing.
     pub(super) fn text_in_data(&self, html: &str, work: &mut Work) -> Result<Vec<Paragraph>, ExtractError> {
-        if !self.is_nearly_empty() {
+        if !self.is_nearly_empty() && !self.is_frame {
             return Ok(Vec::new());
         }
         let mut found = in_data::text(html, &self.tree);
@@ -164,7 +173,7 @@ impl Chooser {
         }
         let kept = self.selection.bytes(&self.tree);
         let bytes: usize = found.iter().map(|paragraph| paragraph.text.len()).sum();
-        if kept >= select::NEARLY_EMPTY && bytes < 2 * kept as usize {
+        if kept >= select::NEARLY_EMPTY && bytes < 2 * kept as usize && !self.is_frame {
             found.clear();
         }
         let inner = self.tree.head.inner_page.filter(|_| found.is_empty());
@@ -182,6 +191,7 @@ impl Chooser {
     pub(super) fn choose(&mut self, html: &str, syntax: Syntax, work: &mut Work) -> Result<(), ExtractError> {
         self.syntax = syntax;
         self.choose_likely(html, work)?;
+        self.is_frame = self.selection.leave_frame(html, &self.tree);
         self.selection.fill_gaps(&self.tree);
         Ok(())
     }
@@ -227,7 +237,8 @@ impl Chooser {
     fn open_hidden(&mut self, html: &str, work: &mut Work) -> Result<Vec<u32>, ExtractError> {
         let mut shown: Vec<u32> = Vec::new();
         for _ in 0..HIDDEN_LEVELS_MAX {
-            let more = hidden::parts_of_text(html, &self.tree, self.selection.blocks());
+            let more =
+                hidden::parts_of_text(html, &self.tree, self.selection.blocks(), self.selection.headline());
             if more.is_empty() {
                 break;
             }

@@ -9,22 +9,14 @@ use crate::extract::config::ExtractConfig;
 use crate::extract::main_text::features::context::Context;
 use crate::extract::main_text::features::phrases::Phrases;
 use crate::extract::main_text::features::{Features, Names, is_prose};
-use crate::extract::main_text::gaps;
 use crate::extract::main_text::score::{Weights, Writing, score};
+use crate::extract::main_text::{frame, gaps};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Block, Node, Tree};
+use crate::extract::parse::tree::{Block, Node, Tree, declared};
 
 /// Minimum probability of a chosen block, in thousandths. Without it, blocks would be chosen even on a page without any
 /// text.
 pub(super) const PROBABILITY_MIN: u16 = 60;
-
-/// Minimum probability of a chosen block, in thousandths, on a page where a block with the page's own description is
-/// probably main text. Such a page has a text, so doubtful blocks, such as teasers below a short text, are not part of
-/// it.
-const PROBABILITY_MIN_DESCRIBED: u16 = 450;
-
-/// Minimum probability, in thousandths, at which a block with the page's own description is probably main text.
-const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 
 /// Minimum bytes of text outside of comments on a page whose comments may be left out.
 const OTHER_TEXT_MIN: u64 = 200;
@@ -51,6 +43,11 @@ impl Selection {
     /// Returns the chosen blocks in the page's order.
     pub(super) fn blocks(&self) -> &[u32] {
         &self.chosen
+    }
+
+    /// Returns the block with the page's title.
+    pub(super) fn headline(&self) -> Option<usize> {
+        self.features.headline
     }
 
     /// Returns the kinds of phrases in each block of the page.
@@ -91,21 +88,24 @@ impl Selection {
         for (at, probability) in probabilities.iter_mut().enumerate() {
             let is_named =
                 weights.named_out && names == Names::Read && features.is_named_boilerplate(tree, at);
-            let is_announced = names == Names::Read && features.is_announced(&tree.blocks[at]);
-            *probability = if features.kept_out[at] || is_named || is_announced { 0 } else { *probability };
+            let block = &tree.blocks[at];
+            let is_announced = names == Names::Read && features.is_announced(block);
+            if features.kept_out[at] || features.is_apart(block) || is_named || is_announced {
+                *probability = 0;
+            } else if features.is_told(at) {
+                *probability = 1000;
+            }
         }
-        let described = probabilities.iter().enumerate();
-        let described = described.filter(|(_, probability)| **probability >= DESCRIBED_PROBABILITY_MIN);
-        let least = match described.into_iter().any(|(at, _)| features.is_described(at)) {
-            true => PROBABILITY_MIN_DESCRIBED,
-            false => PROBABILITY_MIN,
-        };
-        let mut limit = self::limit(tree, probabilities).max(least);
-        if drop_comments(tree, features, probabilities, limit, weights.comments_min) {
-            limit = self::limit(tree, probabilities).max(least);
-        }
+        let limit = self::limit(tree, probabilities).max(PROBABILITY_MIN);
+        drop_comments(tree, features, probabilities, limit, weights.comments_min);
+        self.choose_probable(tree);
+    }
+
+    /// Chooses the blocks that are probable enough for this page.
+    fn choose_probable(&mut self, tree: &Tree) {
+        let limit = self::limit(tree, &self.probabilities).max(PROBABILITY_MIN);
         self.chosen.clear();
-        let likely = probabilities.iter().enumerate().filter(|(_, probability)| **probability >= limit);
+        let likely = self.probabilities.iter().enumerate().filter(|(_, probability)| **probability >= limit);
         self.chosen.extend(likely.filter_map(|(at, _)| u32::try_from(at).ok()));
         self.complete_bodies(tree);
         if self.bytes(tree) < NEARLY_EMPTY && self.is_all_links(tree) {
@@ -147,6 +147,31 @@ impl Selection {
         }
     }
 
+    /// Chooses again among the other blocks if the chosen ones have nothing of what the page is about. If none has, keeps
+    /// the choice, and returns true if the page has an article.
+    pub(super) fn leave_frame(&mut self, html: &str, tree: &Tree) -> bool {
+        if !self.is_frame(html, tree) {
+            return false;
+        }
+        let (chosen, probabilities) = (self.chosen.clone(), self.probabilities.clone());
+        for &block in &chosen {
+            self.probabilities[block as usize] = 0;
+        }
+        self.choose_probable(tree);
+        if self.bytes(tree) >= NEARLY_EMPTY && !self.is_frame(html, tree) {
+            return false;
+        }
+        (self.chosen, self.probabilities) = (chosen, probabilities);
+        tree.head.declares(declared::ARTICLE) || self.features.has_told()
+    }
+
+    /// Returns true if no chosen block has anything of the description, the linked data or the title.
+    fn is_frame(&self, html: &str, tree: &Tree) -> bool {
+        let has_some = |block: &u32| self.features.is_about_page(*block as usize);
+        !self.chosen.iter().any(has_some)
+            && frame::is_frame(html, tree, self.features.headline, &self.chosen, self.bytes(tree))
+    }
+
     /// Adds the blocks that fill gaps in the chosen text.
     pub(super) fn fill_gaps(&mut self, tree: &Tree) {
         gaps::fill(tree, &self.features, &self.probabilities, &mut self.chosen);
@@ -166,8 +191,7 @@ impl Selection {
     }
 }
 
-/// Sets the probabilities of comments to zero if there is enough other text, and returns true if it did. Comments with
-/// a mean probability of at least `probability_min` are kept: like the posts of a forum, they are the purpose of the
+/// Sets the probabilities of comments to zero if there is enough other text. Comments with a mean probability of at least `probability_min` are kept: like the posts of a forum, they are the purpose of the
 /// page.
 fn drop_comments(
     tree: &Tree,
@@ -175,7 +199,7 @@ fn drop_comments(
     probabilities: &mut [u16],
     limit: u16,
     probability_min: u64,
-) -> bool {
+) {
     let (mut other_text, mut comments, mut mass) = (0_u64, 0_u64, 0_u64);
     for (at, block) in tree.blocks.iter().enumerate().filter(|(at, _)| probabilities[*at] >= limit) {
         let bytes = u64::from(block.counts.bytes);
@@ -187,14 +211,13 @@ fn drop_comments(
         }
     }
     if comments == 0 || other_text < OTHER_TEXT_MIN || mass >= comments * probability_min {
-        return false;
+        return;
     }
     for (block, probability) in tree.blocks.iter().zip(probabilities) {
         if features.in_comment(block) {
             *probability = 0;
         }
     }
-    true
 }
 
 /// Returns the probability limit that gives the highest expected F1.

@@ -38,7 +38,8 @@ use crate::extract::parse::tree::{Block, Hidden, Node, Tree, block_flag, declare
 use hints::Hints;
 pub(in crate::extract) use stack::Stack;
 use stack::{Inside, Open, open};
-use unseen::{is_hidden, is_mark};
+pub(in crate::extract) use unseen::Unseen;
+use unseen::{is_mark, unseen};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Minimum length in bytes of a run of text in a hidden element that counts as prose.
@@ -120,6 +121,7 @@ impl<'a> Builder<'a> {
         let root = Node {
             tag: Tag::Html,
             is_dialog: false,
+            start: 0,
             parent: 0,
             depth: 0,
             hints: 0,
@@ -203,17 +205,24 @@ impl<'a> Builder<'a> {
         self.reads_all_hidden() && self.inside.preformatted == 0 && self.inside.code == 0
     }
 
-    /// Returns true if the element is hidden or a button, and its content is not to be read. (A button without an end
-    /// tag may hold a whole page.)
-    fn is_unseen(&self, tag: Tag, attributes: &Attributes<'_>) -> bool {
+    /// Returns how the element is hidden if its content is not to be read. A button counts as closed, since one without
+    /// an end tag may hold a whole page.
+    fn unseen(&self, tag: Tag, attributes: &Attributes<'_>) -> Option<Unseen> {
         let is_shown = || match self.show {
             Show::Everything | Show::Templates => true,
             Show::Also(shown) => shown.binary_search(&index(attributes.start)).is_ok(),
         };
-        let is_unseen = (is_hidden(tag, attributes) && !self.is_word(tag, attributes))
-            || (tag == Tag::Button && !self.begins_heading())
-            || (tag.is(flag::BLOCK) && self.is_in_slotless());
-        is_unseen && tag != Tag::Body && !is_shown()
+        let is_closed = || {
+            (tag == Tag::Button && !self.begins_heading()) || (tag.is(flag::BLOCK) && self.is_in_slotless())
+        };
+        let style = self.style_of(tag, attributes).filter(|_| !self.is_word(tag, attributes));
+        let unseen = style.or_else(|| is_closed().then_some(Unseen::Closed));
+        unseen.filter(|_| !matches!(tag, Tag::Html | Tag::Body) && !is_shown())
+    }
+
+    /// Returns how the element is hidden by its own attributes.
+    fn style_of(&self, tag: Tag, attributes: &Attributes<'_>) -> Option<Unseen> {
+        unseen(tag, attributes, self.html.get(attributes.start..).unwrap_or_default())
     }
 
     /// Returns true if a heading, or a term of a list, has begun and has no text yet. A button there opens the section
@@ -310,11 +319,12 @@ impl<'a> Builder<'a> {
         }
         self.close_implied(tag);
         self.check_depth()?;
-        let is_unseen = self.is_unseen(tag, attributes);
+        let unseen = self.unseen(tag, attributes);
+        let is_unseen = unseen.is_some();
         let is_shadow = self.may_be_shadow_tree(tag, attributes);
         let features = self.open_features(tag, attributes, is_unseen, is_shadow);
-        if is_unseen && self.inside.skipped == 0 {
-            self.begin_hidden(tag, attributes);
+        if let Some(unseen) = unseen.filter(|unseen| *unseen != Unseen::Away && self.inside.skipped == 0) {
+            self.begin_hidden(tag, attributes, unseen);
         }
         let is_heading = tag == Tag::Button && !is_unseen && self.begins_heading();
         let is_line = is_heading || self.is_word(tag, attributes);
@@ -395,12 +405,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn begin_hidden(&mut self, tag: Tag, attributes: &Attributes<'_>) {
+    fn begin_hidden(&mut self, tag: Tag, attributes: &Attributes<'_>, unseen: Unseen) {
         let mut signature = tag as u32 + 1;
         let names =
             [hints::from_names(attributes.class, &mut signature), hints::from_names(attributes.id, &mut 0)];
         self.hidden = Some(Hidden {
             tag,
+            unseen,
             is_dialog: hints::is_dialog(tag, attributes.role),
             signature,
             at: index(attributes.start),
@@ -462,9 +473,9 @@ impl<'a> Builder<'a> {
                 hints &= !hints::SHARE;
             }
             match self.show {
-                Show::Everything | Show::Templates if is_hidden(tag, attributes) => hints |= hints::HIDDEN,
+                Show::Everything | Show::Templates if self.style_of(tag, attributes).is_some() => hints |= hints::HIDDEN,
                 // A hidden element that is read belongs to the text, whatever its name.
-                Show::Also(_) if is_hidden(tag, attributes) => hints &= !hints::POPUP,
+                Show::Also(_) if self.style_of(tag, attributes).is_some() => hints &= !hints::POPUP,
                 _ => {}
             }
         }
@@ -472,7 +483,8 @@ impl<'a> Builder<'a> {
         let first_block = index(self.tree.blocks.len());
         let (parent, end_block) = (self.node, first_block);
         let is_dialog = hints::is_dialog(tag, attributes.role);
-        let node = Node { tag, is_dialog, parent, depth, hints, signature, first_block, end_block };
+        let start = index(attributes.start);
+        let node = Node { tag, is_dialog, start, parent, depth, hints, signature, first_block, end_block };
         self.node = index(self.tree.nodes.len());
         self.tree.nodes.push(node);
         if marks::has_word(attributes.itemprop, b"articleBody") {

@@ -1,5 +1,6 @@
 //! Finds the text that a page describes: by its description for search engines and social networks, and by the
-//! article's text in linked data. The block with that text is the main text or its beginning.
+//! article's text in linked data. The block with that text is the main text or its beginning. A block whose text is in
+//! linked data (an article, the steps and ingredients of a recipe) is main text.
 //!
 //! In: ranges of the head, blocks. Out: for each block, how much of it is described, and the block with most of the
 //! description. Texts are compared by their letters alone: lower case, without tags, white space and punctuation. Cost:
@@ -58,11 +59,25 @@ impl Windows {
     }
 }
 
+/// Names of the values of linked data that hold text which the page shows.
+const TEXT_NAMES: [&[u8]; 4] =
+    [b"\"articleBody\"", b"\"recipeInstructions\"", b"\"recipeIngredient\"", b"\"step\""];
+
+/// Number of windows of linked data's texts above which no further text is read: the set would be too full.
+const TOLD_COUNT_MAX: u32 = 8192;
+
+/// Share of a block's windows, in thousandths, that must be in the text of linked data for the block to be main text.
+const TOLD_SHARE_MIN: i16 = 800;
+
 /// The text that a page describes.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Described {
     pub(in crate::extract) description: Windows,
     pub(in crate::extract) body: Windows,
+    /// The texts of linked data.
+    told: Windows,
+    /// For each block, true if its text is in linked data.
+    pub(in crate::extract) is_told: Vec<bool>,
     letters: Vec<u8>,
     /// For each block, in thousandths: the share of the block's windows that are in the description, of the
     /// description's windows that are in the block, and of the block's windows that are in the article's text in linked
@@ -78,15 +93,23 @@ pub(in crate::extract) struct Described {
 const ANCHOR_SHARE_MIN: i16 = 250;
 
 impl Described {
+    /// Returns true if linked data holds text.
+    pub(in crate::extract) fn has_told(&self) -> bool {
+        self.told.count > 0
+    }
+
     /// Reads the descriptions, then looks for them in `blocks`, the sources of all blocks in order.
     pub(in crate::extract) fn gather<'a, 'b>(
         &mut self,
         descriptions: impl Iterator<Item = &'a [u8]>,
         body: Option<&[u8]>,
+        linked: impl Iterator<Item = &'a [u8]>,
         blocks: impl Iterator<Item = &'b [u8]>,
     ) {
         self.description.clear();
         self.body.clear();
+        self.told.clear();
+        self.is_told.clear();
         let mut last: &[u8] = &[];
         for text in descriptions.filter(|text| text.len() > WINDOW) {
             // The description for social networks is mostly the same.
@@ -98,12 +121,18 @@ impl Described {
         if let Some(body) = body {
             self.body.add(body, &mut self.letters);
         }
+        for text in linked.flat_map(texts) {
+            if self.told.count < TOLD_COUNT_MAX {
+                self.told.add(text, &mut self.letters);
+            }
+        }
         self.shares.clear();
         (self.anchor, self.anchor_share) = (None, ANCHOR_SHARE_MIN);
-        let nothing = self.description.count + self.body.count == 0;
+        let nothing = self.description.count + self.body.count + self.told.count == 0;
         for (at, block) in blocks.enumerate() {
             if nothing || block.len() <= WINDOW {
                 self.shares.push([0; 3]);
+                self.is_told.push(false);
                 continue;
             }
             read_letters(&block[..block.len().min(BLOCK_BYTES)], BLOCK_BYTES, &mut self.letters);
@@ -117,6 +146,8 @@ impl Described {
                 let (all, found) = self.body.found_in(&self.letters);
                 shares[2] = crate::extract::main_text::features::share(found, all);
             }
+            let told = if self.told.count > 0 { self.told.found_in(&self.letters) } else { (0, 0) };
+            self.is_told.push(crate::extract::main_text::features::share(told.1, told.0) >= TOLD_SHARE_MIN);
             // Among equal blocks the first one counts, because teasers of the same story come later.
             if shares[1] > self.anchor_share {
                 (self.anchor, self.anchor_share) = (Some(at), shares[1]);
@@ -127,6 +158,40 @@ impl Described {
             self.anchor_share = 0;
         }
     }
+}
+
+/// Returns the values of linked data that hold text, as they are written: strings, or lists and objects with strings.
+fn texts(linked: &[u8]) -> impl Iterator<Item = &[u8]> {
+    TEXT_NAMES.iter().flat_map(move |name| {
+        let mut rest = linked;
+        std::iter::from_fn(move || {
+            let at = memchr::memmem::find(rest, name)?;
+            let found = value(&rest[at + name.len()..]);
+            rest = &rest[at + name.len() + found.len()..];
+            Some(found)
+        })
+    })
+}
+
+/// Returns the JSON value after a name and its colon, up to the end of the string, list or object.
+fn value(source: &[u8]) -> &[u8] {
+    let source = source.trim_ascii_start();
+    let source = source.strip_prefix(b":").unwrap_or_default().trim_ascii_start();
+    let (mut depth, mut quoted, mut at) = (0_u32, false, 0);
+    while let Some(&byte) = source.get(at) {
+        match (quoted, byte) {
+            (true, b'\\') => at += 1,
+            (_, b'"') => quoted = !quoted,
+            (false, b'[' | b'{') => depth += 1,
+            (false, b']' | b'}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 && !quoted {
+            break;
+        }
+    }
+    &source[..at.min(source.len())]
 }
 
 /// Calls `each` with an index below [`BITS`] for each window.
@@ -227,6 +292,7 @@ mod tests {
         described.gather(
             std::iter::once(description.as_bytes()),
             body.map(str::as_bytes),
+            std::iter::empty(),
             blocks.iter().map(|block| block.as_bytes()),
         );
         described
@@ -254,6 +320,32 @@ mod tests {
             gathered("", Some("\\u4eca\\u5e74\\u5934\\u91c7\\u8336\\n晚了九天"), &["今年头采茶，晚了九天。"]);
         assert_eq!(described.shares[0][2], 1000);
         assert_eq!(described.anchor, None);
+    }
+
+    /// A short description must not cost the steps of a recipe, which are far from it and shorter than the story above.
+    #[test]
+    fn blocks_with_the_text_of_linked_data_are_found() {
+        let linked = r#"{"@type":"Recipe","recipeInstructions":[{"@type":"HowToStep","text":"Roast the sweet potatoes for
+            half an hour."},{"text":"Blitz the dressing \u2013 slowly \u2013 until it is smooth."}],"name":"Kale salad"}"#;
+        let mut described = Described::default();
+        let blocks = [
+            "Roast the <b>sweet potatoes</b> for half an hour.",
+            "Blitz the dressing – slowly – until it is smooth.",
+            "Kale was my grandmother's answer to winter.",
+            "Kale salad",
+        ];
+        described.gather(
+            std::iter::empty(),
+            None,
+            std::iter::once(linked.as_bytes()),
+            blocks.iter().map(|block| block.as_bytes()),
+        );
+        assert_eq!(described.is_told, [true, true, false, false]);
+        for broken in
+            [r#""step":["#, r#""articleBody":"a\"#, r#""articleBody""#, r#""step":]}"#, r#""step":{"a":"}""#]
+        {
+            texts(broken.as_bytes()).for_each(drop);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! page to page.
 
 mod announced;
+mod apart;
 mod block;
 mod candidates;
 mod columns;
@@ -18,6 +19,7 @@ pub(in crate::extract) mod phrases;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::marks::MarkKind;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tree::{Block, Tree};
 use candidates::Candidates;
@@ -47,6 +49,10 @@ pub(super) const PROSE_BYTES: u32 = 80;
 
 /// Maximum length in bytes of a block that may be a button; the words of a longer block do not say what it is for.
 const NAMED_BYTES_MAX: u32 = 60;
+
+/// Share in thousandths of a block's windows that are in the page's description or article, or the reverse, from which
+/// the block is about the page.
+const ABOUT_SHARE_MIN: i16 = 100;
 
 /// The trust in names of classes and the like as evidence against text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +93,8 @@ pub(in crate::extract) struct Features {
     copies: Vec<(u32, u32)>,
     copy_counts: Vec<u32>,
     groups: Groups,
+    /// The heading of the highest level that is most of the page's title.
+    pub(in crate::extract) headline: Option<usize>,
     described: Described,
     consent: Consent,
     candidates: Candidates,
@@ -101,6 +109,8 @@ pub(in crate::extract) struct Features {
     in_comment: Vec<bool>,
     /// For each node, true if it is in a part that announces other pages or an invitation to subscribe.
     announced: Vec<bool>,
+    /// For each node, true if it is in a part outside of the article, such as another article.
+    apart: Vec<bool>,
 }
 
 /// Returns true if the block counts as prose.
@@ -135,9 +145,10 @@ impl Features {
         self.columns.features(block)
     }
 
-    /// Returns the number of bytes in blocks that count as prose.
+    /// Returns the number of bytes in blocks that count as prose and are not in a part outside of the article.
     pub(in crate::extract) fn prose(&self, tree: &Tree) -> u32 {
-        self.sums.get(tree.blocks.len()).map_or(0, |sums| sums.text)
+        let blocks = tree.blocks.iter().zip(self.sums.windows(2)).filter(|(block, _)| !self.is_apart(block));
+        blocks.map(|(_, sums)| sums[1].text - sums[0].text).sum()
     }
 
     /// Returns for each block the kinds of phrases in it.
@@ -155,14 +166,29 @@ impl Features {
         self.in_comment[block.node as usize]
     }
 
-    /// Returns true if the block holds at least half of the page's own description.
-    pub(in crate::extract) fn is_described(&self, block: usize) -> bool {
-        self.described.shares[block][1] >= 500
+    /// Returns true if linked data holds text that the page shows.
+    pub(in crate::extract) fn has_told(&self) -> bool {
+        self.described.has_told()
+    }
+
+    /// Returns true if the block has a part of the page's description or of the texts in its linked data.
+    pub(in crate::extract) fn is_about_page(&self, at: usize) -> bool {
+        self.described.is_told[at] || self.described.shares[at].iter().any(|share| *share >= ABOUT_SHARE_MIN)
+    }
+
+    /// Returns true if the page's linked data holds the text of the block, and no block before it has the same text.
+    pub(in crate::extract) fn is_told(&self, at: usize) -> bool {
+        self.described.is_told[at] && self.copies[at].1 == 0
     }
 
     /// Returns true if the block is in a part that announces itself as something other than the page's text.
     pub(in crate::extract) fn is_announced(&self, block: &Block) -> bool {
         self.announced[block.node as usize]
+    }
+
+    /// Returns true if the block is in a part outside of the page's article.
+    pub(in crate::extract) fn is_apart(&self, block: &Block) -> bool {
+        self.apart[block.node as usize]
     }
 
     /// Returns true if names and words both say that the block is a bar for sharing or links to other pages. Annotators
@@ -195,7 +221,9 @@ impl Features {
             self.sum(tree);
             page = Page::from_tree(tree, html, &self.sums);
         }
+        self.headline = page.headline;
         self.trust(tree, &page, comments, names);
+        apart::find(tree, html, &self.sums, page.headline, &mut self.apart);
         announced::find(tree, &self.sums, &self.phrases, page.title_block, &mut self.announced);
         for block in &tree.blocks {
             let bytes = if is_prose(block) { block.counts.bytes } else { 0 };
@@ -230,9 +258,11 @@ impl Features {
 
     fn describe(&mut self, tree: &Tree, html: &[u8]) {
         let text = |segment: Segment| html.get(segment.range());
+        let linked = tree.marks.iter().filter(|mark| mark.kind == MarkKind::LinkedData);
         self.described.gather(
             tree.head.descriptions.into_iter().flatten().filter_map(text),
             tree.head.body.and_then(text),
+            linked.filter_map(|mark| text(mark.value)),
             tree.blocks.iter().map(|block| source(tree, block, html)),
         );
     }

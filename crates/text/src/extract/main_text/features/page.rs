@@ -5,17 +5,22 @@
 
 use crate::extract::main_text::features::columns::{Feature, Row};
 use crate::extract::main_text::features::phrases::{self, Phrases};
-use crate::extract::main_text::features::{Sums, clamp, distance, is_heading, share, source};
+use crate::extract::main_text::features::{ANCESTORS_MAX, Sums, clamp, distance, is_heading, share, source};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Tree, declared};
 
 /// Maximum bytes of a title that are compared with blocks, because every block is searched for in it.
 const TITLE_BYTES_MAX: usize = 2048;
 
+/// Levels of headings that may be the headline.
+const HEADLINE_LEVELS: u8 = 3;
+
 /// Values that are the same for all blocks of a page.
 pub(in crate::extract) struct Page<'a> {
     title: &'a [u8],
     pub(in crate::extract) title_block: Option<usize>,
+    /// The heading of the highest level that is most of the page's title.
+    pub(in crate::extract) headline: Option<usize>,
     /// Block range of the node with the best balance.
     best_node: (usize, usize),
     /// The run of blocks with the best balance.
@@ -42,6 +47,7 @@ impl<'a> Page<'a> {
         let mut page = Self {
             title,
             title_block: None,
+            headline: None,
             best_node: (0, 0),
             best_run: best_run(sums),
             paragraphs: 0,
@@ -55,7 +61,9 @@ impl<'a> Page<'a> {
             comment_text: 0,
             other_text: 0,
         };
-        let mut best = i32::MIN;
+        let social = tree.head.social_title.and_then(|title| html.get(title.range())).unwrap_or_default();
+        let is_social = |text: &[u8]| text.len() * 3 >= social.len() && holds_title(social, text);
+        let (mut best, mut highest) = (i32::MIN, HEADLINE_LEVELS + 1);
         for node in &tree.nodes {
             let balance = sums[node.end_block as usize].balance - sums[node.first_block as usize].balance;
             // The inner node wins ties.
@@ -75,6 +83,15 @@ impl<'a> Page<'a> {
                 && page.title_has(source(tree, block, html))
             {
                 page.title_block = Some(at);
+            }
+            let above = tree.ancestors(block.node).take(3);
+            let level =
+                above.map(|node| tree.nodes[node as usize].tag.heading_level()).find(|level| *level != 0);
+            if let Some(level) = level.filter(|level| *level < highest)
+                && (page.is_title(source(tree, block, html)) || is_social(source(tree, block, html)))
+                && !is_apart(tree, block.node)
+            {
+                (page.headline, highest) = (Some(at), level);
             }
         }
         page
@@ -100,7 +117,7 @@ impl<'a> Page<'a> {
 
     /// Returns true if `text` is part of the title, and long enough to be more than a single word of it.
     pub(in crate::extract) fn title_has(&self, text: &[u8]) -> bool {
-        text.len() >= 8 && text.len() <= self.title.len() && memchr::memmem::find(self.title, text).is_some()
+        holds_title(self.title, text)
     }
 
     /// Returns true if `text` is at least a third of the title: probably all of it but the site's name.
@@ -154,6 +171,17 @@ impl<'a> Page<'a> {
         row.set(Feature::PageQuestions, i16::from(tree.head.declares(declared::QUESTIONS)));
         row.set(Feature::PageNodesPerBlock, clamp((tree.nodes.len() * 10 / count.max(1)) as u32));
     }
+}
+
+/// Returns true if `text` is part of `title`, and long enough to be more than a single word of it.
+fn holds_title(title: &[u8], text: &[u8]) -> bool {
+    text.len() >= 8 && text.len() <= title.len() && memchr::memmem::find(title, text).is_some()
+}
+
+/// Returns true if the node is in a side column, a menu or a footer.
+fn is_apart(tree: &Tree, node: u32) -> bool {
+    let mut above = tree.ancestors(node).take(ANCESTORS_MAX).map(|node| tree.nodes[node as usize].tag);
+    above.any(|tag| matches!(tag, Tag::Aside | Tag::Nav | Tag::Footer))
 }
 
 /// Returns the run of blocks with the largest sum of balances (Kadane's algorithm).
