@@ -30,7 +30,7 @@ use leitong_base::record::{Timestamp, Unreadable};
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::keep::{Checkpoints, Keeping, TableOfRun};
-use leitong_corpora::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines, part_of};
+use leitong_corpora::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines};
 use leitong_corpora::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Skipped,
     Source, WarcBase, is_object,
@@ -99,7 +99,7 @@ impl Arguments {
     /// Returns the first output that is a file or a folder of files.
     fn first_output(&self) -> Option<&Path> {
         let outputs = self.output.iter().chain(&self.dead_letters).map(PathBuf::as_path);
-        outputs.chain(self.kept.outputs()).find(|path| path.is_dir() || part_of(path).is_some())
+        outputs.chain(self.kept.outputs()).find(|path| path.is_dir() || WholeLines::part_of(path).is_some())
     }
 }
 
@@ -615,7 +615,7 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
     }
     let to_output = arguments.output.iter().chain(&arguments.dead_letters).cloned();
     let files = arguments.kept.files(inputs).into_iter().map(|(_, path)| path);
-    let is_file = |path: PathBuf| part_of(&path).is_some();
+    let is_file = |path: PathBuf| WholeLines::part_of(&path).is_some();
     if (arguments.output.is_none() && !arguments.kept.copies()) || !to_output.chain(files).all(is_file) {
         return Err(wrong(
             "--checkpoint: every output must be a file that the next run can continue; add --output FILE or --keep FILE",

@@ -18,7 +18,7 @@ use crate::pipeline::page_reader::{NoPage, PageReader};
 use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_corpora::sink::part_of;
+use leitong_corpora::sink::WholeLines;
 use leitong_corpora::source::{
     Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
 };
@@ -224,7 +224,7 @@ pub(super) fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return print(contents);
     }
-    let part = part_of(path);
+    let part = WholeLines::part_of(path);
     std::fs::write(part.as_deref().unwrap_or(path), contents)
         .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -17,7 +17,7 @@ use crate::checkpoint::RunId;
 use leitong_base::proto::{FinishedRun, WrittenOutput};
 use leitong_base::record::Timestamp;
 use leitong_base::terminal;
-use leitong_corpora::sink::part_of;
+use leitong_corpora::sink::WholeLines;
 use leitong_corpora::source::{Input, ReadPart, Reading, is_object};
 use leitong_store::snapshot::TableDir;
 
@@ -88,7 +88,13 @@ impl Marked {
         let streamed = names.iter().find(|(option, is_stream)| *is_stream && !is_record(option));
         let streamed = streamed.map(|(option, _)| *option);
         let with_parts = |(option, paths): (&'static str, Vec<PathBuf>)| {
-            (option, paths.into_iter().filter_map(|path| Some((path.clone(), part_of(&path)?))).collect())
+            (
+                option,
+                paths
+                    .into_iter()
+                    .filter_map(|path| Some((path.clone(), WholeLines::part_of(&path)?)))
+                    .collect(),
+            )
         };
         let outputs = outputs.into_iter().map(with_parts).collect();
         // Paths can be spelled in many ways, so inputs are compared by their contents, and outputs by the files that
@@ -376,7 +382,8 @@ fn is_record(option: &str) -> bool {
 
 /// Returns true for standard output and pipes, whose contents cannot be seen later.
 fn is_stream(path: &Path) -> bool {
-    part_of(path).is_none() && !path.canonicalize().is_ok_and(|path| path == Path::new("/dev/null"))
+    WholeLines::part_of(path).is_none()
+        && !path.canonicalize().is_ok_and(|path| path == Path::new("/dev/null"))
 }
 
 fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::settings::wrong;
-use leitong_corpora::sink::{part_of, resolved};
+use leitong_corpora::sink::WholeLines;
 
 /// Endings of names that promise compression. They may have capitals.
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
@@ -50,7 +50,7 @@ pub(super) fn check_outputs(
     };
     let mut taken: HashSet<Identity> = inputs.iter().filter_map(input).collect();
     let folders: Vec<(PathBuf, HashSet<Identity>)> =
-        folders.iter().map(|folder| (resolved(folder), files_in(folder))).collect();
+        folders.iter().map(|folder| (WholeLines::resolved(folder), files_in(folder))).collect();
     if let Some(file @ Identity::File(..)) = identity(Path::new("-"))
         && (taken.contains(&file) || folders.iter().any(|(_, files)| files.contains(&file)))
     {
@@ -81,7 +81,7 @@ pub(super) fn check_writable(outputs: &[(&str, PathBuf)]) -> anyhow::Result<()> 
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Folders for documents are created.
         let may_be_created = ["--keep", "--drop"].contains(option) && !folder.exists();
-        let tried = match part_of(path) {
+        let tried = match WholeLines::part_of(path) {
             Some(_) if !may_be_created => tempfile::tempfile_in(folder).map(drop),
             _ => Ok(()),
         };
@@ -110,7 +110,7 @@ fn in_foreign_folder(
     file: Option<&Identity>,
     folders: &[(PathBuf, HashSet<Identity>)],
 ) -> Option<String> {
-    let whole = resolved(path);
+    let whole = WholeLines::resolved(path);
     let (folder, _) = folders
         .iter()
         .find(|(folder, files)| whole.starts_with(folder) || file.is_some_and(|file| files.contains(file)))?;
@@ -152,7 +152,7 @@ fn identity(path: &Path) -> Option<Identity> {
     }
     match fs::metadata(path) {
         Ok(file) => file.is_file().then(|| identity_of(&file)),
-        Err(_) => Some(Identity::Missing(resolved(path))),
+        Err(_) => Some(Identity::Missing(WholeLines::resolved(path))),
     }
 }
 

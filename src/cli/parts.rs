@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::outputs::check_outputs;
 use super::settings::wrong;
-use leitong_corpora::sink::{part_of, resolved};
+use leitong_corpora::sink::WholeLines;
 use leitong_store::snapshot::Unfinished;
 
 /// Name of the record in an output folder.
@@ -31,7 +31,7 @@ const RECORD_IN_FOLDER: &str = ".part.run";
 /// The option of commands that write files.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Overwrite {
-    /// Replace output files that exist. Without it, the command ends before it reads anything if one exists
+    /// Replace output files that exist
     #[arg(long)]
     overwrite: bool,
 }
@@ -151,15 +151,15 @@ impl Parts {
         Overwrite { overwrite }: Overwrite,
     ) -> Self {
         let file = |(option, path): &(&'static str, PathBuf)| {
-            let part = part_of(path)?;
-            Some(OutputFile { option, path: path.clone(), whole: resolved(path), part })
+            let part = WholeLines::part_of(path)?;
+            Some(OutputFile { option, path: path.clone(), whole: WholeLines::resolved(path), part })
         };
         let files: Vec<_> = outputs.iter().filter_map(file).collect();
         let record = first.filter(|_| !files.is_empty()).map(|first| {
             if first.is_dir() || first.to_string_lossy().ends_with('/') {
                 return first.join(RECORD_IN_FOLDER);
             }
-            let part = part_of(first).unwrap_or_else(|| files[0].part.clone());
+            let part = WholeLines::part_of(first).unwrap_or_else(|| files[0].part.clone());
             let mut name = part.into_os_string();
             name.push(".run");
             name.into()

@@ -729,7 +729,7 @@ fn folders_with_other_files_are_refused_for_tables_and_checkpoints() {
             ("of-user/texts/table", "not a folder"),
         ] {
             let path = folder.path().join(name);
-            let options = [option, common::name(&path), "--output", common::name(&verdicts)];
+            let options = [option, common::name(&path), "--overwrite", "--output", common::name(&verdicts)];
             let run = dedup_files(&options, &[&pages]);
             assert_eq!(run.status, 2, "{option} {name}: {}", run.stderr);
             assert!(

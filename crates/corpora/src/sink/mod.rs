@@ -8,7 +8,6 @@ pub(crate) mod whole_lines;
 
 pub use counts::Counts;
 pub use files::{DeadLetters, FileSink};
-pub use part::{part_of, resolved};
 pub use whole_lines::WholeLines;
 
 use std::collections::BTreeMap;

@@ -15,8 +15,7 @@ const LINKS_MAX: usize = 40;
 
 /// Returns the name under which `path` is written until it is complete: `NAME.part`, next to the file that `path`
 /// leads to. Returns `None` for `-`, pipes and devices.
-#[must_use]
-pub fn part_of(path: &Path) -> Option<PathBuf> {
+pub(crate) fn part_of(path: &Path) -> Option<PathBuf> {
     if path == Path::new("-") || (path.exists() && !path.is_file()) {
         return None;
     }
@@ -34,8 +33,7 @@ pub fn part_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the absolute path without links, also for a file that does not exist yet.
-#[must_use]
-pub fn resolved(path: &Path) -> PathBuf {
+pub(crate) fn resolved(path: &Path) -> PathBuf {
     let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     // A link to a file that does not exist is created through the link.
     for _ in 0..LINKS_MAX {

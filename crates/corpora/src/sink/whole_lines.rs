@@ -4,12 +4,12 @@
 //! is truncated to its last complete line.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::Extent;
 use super::summed::SummedFile;
+use super::{Extent, part};
 
 /// Size at which the buffer is written.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -23,6 +23,19 @@ pub struct WholeLines {
 }
 
 impl WholeLines {
+    /// Returns the name under which the output `path` is written until it is complete: `NAME.part`, next to the file
+    /// that `path` leads to. Returns `None` for `-`, pipes and devices.
+    #[must_use]
+    pub fn part_of(path: &Path) -> Option<PathBuf> {
+        part::part_of(path)
+    }
+
+    /// Returns the absolute path of an output without links, also if the file does not exist yet.
+    #[must_use]
+    pub fn resolved(path: &Path) -> PathBuf {
+        part::resolved(path)
+    }
+
     /// Begins the output `path` as its [part](super::part); `-` is standard output.
     ///
     /// # Errors
@@ -101,7 +114,7 @@ impl WholeLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sink::part_of;
+    use crate::sink::part::part_of;
 
     /// Returns what was written to the part of the output `path`, which has no file of its name yet.
     fn written(path: &Path) -> String {
