@@ -56,6 +56,8 @@ struct Part {
     sentence: Sentence,
     begins_line: bool,
     begins_in_lower_case: bool,
+    /// True if the line ends with a dot that may belong to an abbreviation.
+    may_go_on: bool,
     pauses: bool,
     weight: u32,
 }
@@ -75,7 +77,7 @@ pub(super) fn sentences(text: &str, letters_min: u32) -> Vec<Sentence> {
             let [part, next] = [&pair[0], &pair[1]];
             let has_letters = |part: &Part| !part.sentence.letters.is_empty();
             next.begins_line
-                && !part.sentence.ends
+                && (!part.sentence.ends || part.may_go_on && next.begins_in_lower_case)
                 && has_letters(part)
                 && has_letters(next)
                 && !next.sentence.is_item
@@ -123,8 +125,11 @@ fn split_line(text: &str, line: Range<usize>, parts: &mut Vec<Part>) {
         add(start..next, true);
         start = next;
     }
-    let ends = ends_line(&content[start..]);
+    let (ends, may_go_on) = ends_line(&content[start..]);
     add(start..line.end, ends);
+    if let Some(last) = parts.last_mut() {
+        last.may_go_on = may_go_on;
+    }
 }
 
 /// Creates a part of a line that begins with a mark of so many bytes.
@@ -150,6 +155,7 @@ fn part(text: &str, at: Range<usize>, mark: usize, begins_line: bool, ends: bool
         },
         begins_line,
         begins_in_lower_case: first.is_some_and(char::is_lowercase),
+        may_go_on: false,
         pauses: last.is_some_and(|last| PAUSES.contains(&last)),
         weight: count,
     }
@@ -187,12 +193,13 @@ fn end_of_signs(line: &str, at: usize) -> (usize, bool) {
     (at + bytes, is_closed)
 }
 
-/// Returns true if the last part of a line ends with a sentence.
-fn ends_line(part: &str) -> bool {
+/// Returns true if the last part of a line ends with a sentence. The second value is true if it ends with a dot that may
+/// belong to an abbreviation.
+fn ends_line(part: &str) -> (bool, bool) {
     let part = part.trim_end_matches(|c: char| c.is_whitespace() || CLOSING.contains(&c));
     let before = part.trim_end_matches(is_end);
     let signs = &part[before.len()..];
-    !signs.is_empty() && !(signs == "." && may_be_abbreviation(before, None))
+    (!signs.is_empty(), signs == "." && may_be_abbreviation(before, None))
 }
 
 fn is_end(c: char) -> bool {

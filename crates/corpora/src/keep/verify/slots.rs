@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// Of a large cluster, each document may differ from the first one in places of its own.
+    /// Each document of a large cluster may differ from the first one in places of its own.
     #[test]
     fn a_template_with_many_places_costs_what_its_documents_cost() {
         let documents = |count: usize| -> Vec<[Filling; 2]> {
