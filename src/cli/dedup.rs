@@ -177,7 +177,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let started_at = match (&checkpoint, &table_dir) {
         (Some(checkpoint), _) => checkpoint.started_at,
-        (None, Some(dir)) => dir.start_of_run(run_id.recognisable(), Timestamp::now())?,
+        (None, Some(dir)) => {
+            // A run that is refused writes nothing.
+            dir.check_settings(&table)?;
+            dir.start_of_run(run_id.recognisable(), Timestamp::now())?
+        }
         (None, None) => Timestamp::now(),
     };
     let fingerprint_stage = Arc::new(fingerprint_stage.started_at(started_at));
