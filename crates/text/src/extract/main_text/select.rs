@@ -115,7 +115,7 @@ impl Selection {
     }
 
     /// Adds the rest of each part that the page calls the article's body and of which a block is chosen: its sentences,
-    /// whatever the names around them, except in elements for something else.
+    /// whatever the names around them, except in comments and in elements for something else.
     fn complete_bodies(&mut self, tree: &Tree) {
         let mut found = Vec::new();
         let mut from = 0;
@@ -134,6 +134,9 @@ impl Selection {
             };
             let is_sentence = |block: &u32| {
                 let block = &tree.blocks[*block as usize];
+                if self.features.in_comment(block) {
+                    return false;
+                }
                 let mut around =
                     tree.ancestors(block.node).take(BODY_LEVELS_MAX).take_while(|node| *node != body);
                 (is_prose(block) || (block.counts.stops > 0 && block.links == 0)) && !around.any(is_other)

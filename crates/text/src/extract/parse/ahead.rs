@@ -11,6 +11,8 @@ use crate::extract::parse::{Builder, hints};
 
 /// Maximum number of bytes that are examined.
 const AHEAD_BYTES_MAX: usize = 8192;
+/// Maximum length in bytes of a title with its markup.
+const TITLE_BYTES_MAX: usize = 512;
 /// Maximum length in bytes of a word.
 const WORD_BYTES_MAX: usize = 64;
 
@@ -67,7 +69,8 @@ impl Builder<'_> {
                 }
             }
         }
-        let end = memmem::find(rest, b"</h").or_else(|| memmem::find(rest, b"</H"))?;
+        let begin = &rest[..rest.len().min(TITLE_BYTES_MAX)];
+        let end = memmem::find(begin, b"</h").or_else(|| memmem::find(begin, b"</H"))?;
         let (title, rest) = rest.split_at(end);
         let without_link = &title[..memmem::rfind(title, b"<a").unwrap_or(title.len())];
         let id = letters(attributes.id);

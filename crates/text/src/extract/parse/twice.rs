@@ -72,12 +72,14 @@ fn characters(name: &str) -> Option<String> {
 
 /// Returns `html` with its references that are escaped twice escaped once.
 pub(in crate::extract) fn in_source(html: &str) -> Option<String> {
-    let begins_name = |at: &usize| {
-        html.as_bytes().get(at + 5).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'#')
+    let is_reference = |at: &usize| {
+        let name = &html.as_bytes()[at + "&amp;".len()..];
+        let end =
+            name.iter().take(NAME_BYTES_MAX).position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'#');
+        end.is_some_and(|end| end > 1 && name[end] == b';')
     };
-    if memmem::find_iter(html.as_bytes(), b"&amp;").filter(begins_name).take(LETTERS_MIN).count()
-        < LETTERS_MIN
-    {
+    let references = memmem::find_iter(html.as_bytes(), b"&amp;").filter(is_reference);
+    if references.take(LETTERS_MIN).count() < LETTERS_MIN {
         return None;
     }
     let mut once = Once { out: String::with_capacity(html.len()), ..Once::default() };
