@@ -170,9 +170,9 @@ mod tests {
         lines.push(&"one").expect("gathered");
         lines.push(&"two").expect("gathered");
         // Simulate a disk that fills up in the middle of the second line.
-        let written = lines.buffer.len() - 3;
-        lines.file.append(&lines.buffer[..written]).expect("written");
-        lines.cut_back(written, io::ErrorKind::StorageFull.into());
+        let kept = lines.buffer.len() - 3;
+        lines.file.append(&lines.buffer[..kept]).expect("written");
+        lines.cut_back(kept, io::ErrorKind::StorageFull.into());
         assert_eq!(written(&path), "\"one\"\n");
     }
 }
