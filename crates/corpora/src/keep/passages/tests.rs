@@ -64,7 +64,8 @@ fn list(limits: Limits, documents: &[Document]) -> (Vec<Value>, Counts) {
     let mut lines = WholeLines::create(&path).expect("room");
     let counts = search.list(&mut spooled, &frequent, &mut lines).expect("room");
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "temporary files are gone");
-    let written = std::fs::read_to_string(path).expect("the list");
+    let part = WholeLines::part_of(&path).expect("a file");
+    let written = std::fs::read_to_string(part).expect("the list");
     (written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect(), counts)
 }
 

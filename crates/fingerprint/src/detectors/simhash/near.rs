@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn short_texts_of_one_site_need_more_matches() {
         for (addresses, expected) in [
-            (Addresses::OneSite, [57, 43, 40, 35]),
+            (Addresses::OneSite, [57, 43, 40, 36]),
             (Addresses::Unknown, [41, 26, 25, 25]),
             (Addresses::Apart, [25; 4]),
             (Addresses::OneName, [25; 4]),
