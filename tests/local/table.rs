@@ -408,7 +408,7 @@ fn an_imported_table_equals_the_exported_one() {
         let count = run(["table", "export", &table]).stdout.lines().count();
         assert_eq!(said, format!("{count} centroids\n"));
         assert!(count > 5, "{name}: {count}");
-        let again = path("again.jsonl");
+        let again = path(&format!("{name}-again.jsonl"));
         leitong(&["table", "export", "--all", "--output", &again, &path(&copy)]);
         let read = |path: &str| std::fs::read_to_string(path).expect("lines");
         assert_eq!(read(&lines), read(&again), "{name}");

@@ -69,7 +69,7 @@ pub(super) fn split(value: &str) -> Vec<String> {
         if !names.is_empty() && is_clause(part) {
             break;
         }
-        if !names.is_empty() && is_job(part) {
+        if !names.is_empty() && name::is_job(part) {
             continue;
         }
         // `Jane Doe, MD, FOMA` is one person.
@@ -99,18 +99,6 @@ fn is_clause(part: &str) -> bool {
     part.contains(' ')
         && ["who", "whose", "which", "that", "with", "is", "was", "der", "die", "qui", "que", "che"]
             .contains(&word)
-}
-
-/// Returns true for a job, which may follow a name: `Harbour Correspondent`.
-pub(super) fn is_job(part: &str) -> bool {
-    #[rustfmt::skip]
-    const JOBS: [&str; 12] = [
-        "correspondent", "reporter", "editor", "writer", "columnist", "journalist", "producer",
-        "photographer", "bureau", "staff", "contributor", "redaktion",
-    ];
-    part.split_whitespace()
-        .next_back()
-        .is_some_and(|word| JOBS.iter().any(|job| word.eq_ignore_ascii_case(job)))
 }
 
 /// Returns true for letters after a name: `MD`, `Ph.D.`, `Jr.`.

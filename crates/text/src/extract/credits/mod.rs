@@ -12,6 +12,7 @@
 
 mod author;
 mod byline;
+mod cues;
 mod date;
 mod dateline;
 mod language;

@@ -3,8 +3,8 @@
 //! In: words where a name is expected. Out: the name without its surroundings; `None` if the words are not a name.
 //! Cost: linear in the words.
 
+use super::cues;
 use super::sender::is_han;
-use super::{author as authors, byline};
 use leitong_base::record::Credits;
 
 /// Words that begin the next field of a line.
@@ -65,6 +65,18 @@ pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
     }
     let field = text[..end].trim();
     (!field.is_empty()).then_some((field, end))
+}
+
+/// Returns true for a job, which may follow a name: `Harbour Correspondent`.
+pub(super) fn is_job(part: &str) -> bool {
+    #[rustfmt::skip]
+    const JOBS: [&str; 12] = [
+        "correspondent", "reporter", "editor", "writer", "columnist", "journalist", "producer",
+        "photographer", "bureau", "staff", "contributor", "redaktion",
+    ];
+    part.split_whitespace()
+        .next_back()
+        .is_some_and(|word| JOBS.iter().any(|job| word.eq_ignore_ascii_case(job)))
 }
 
 /// Words around an author's name in links to all of the author's texts, as content management systems write them in the
@@ -221,11 +233,11 @@ fn is_any_case(text: &str, lower: &str) -> bool {
 pub(super) fn is_label(name: &str) -> bool {
     let word = name.trim_matches(|c: char| !c.is_alphanumeric());
     let last = word.rsplit(char::is_whitespace).next().unwrap_or_default();
-    let is_person = last.contains(['.', '’', '\'']) || authors::is_job(last);
+    let is_person = last.contains(['.', '’', '\'']) || is_job(last);
     let is_known = |known: &[&str]| known.iter().any(|known| is_any_case(word, known));
     is_known(&NO_NAMES)
-        || byline::is_cue(word)
-        || byline::is_cue(last)
+        || cues::is_cue(word)
+        || cues::is_cue(last)
         || (word.starts_with(char::is_uppercase) && last.starts_with(char::is_lowercase) && !is_person)
 }
 

@@ -4,8 +4,8 @@
 //! In: the tree, with the hidden elements that hold prose, the chosen blocks and the page's headline. Out: the offsets of
 //! the elements that readers would open to read. An element belongs to the text if it holds most of the prose of a page
 //! that shows no article, if it is next to chosen text in the same part of the page, or if it is one of several short
-//! sections, each below a line of its own, such as answers to questions. What is outside of the article that a page shows
-//! (conditions, help) is not. Transparent elements are read if the page shows no article, or if there are several,
+//! sections, each below a line of its own, such as answers to questions. Parts outside of the article that a page shows
+//! (conditions, help) are not. Transparent elements are read if the page shows no article, or if there are several,
 //! as on pages whose sections appear one by one. Elements named as a dialog, a form or an advertisement are left out, and so is a copy
 //! of text shown elsewhere, for example for small screens. A class name alone, such as `paywall`, does not remove a
 //! large part of an article. Cost: linear in the nodes, blocks and hidden elements, at any depth of nesting.

@@ -88,7 +88,7 @@ fn text_of_states(html: &str, tree: &Tree, states: &[Json<'_>]) -> Vec<Paragraph
 }
 
 /// Returns the state that Next.js sends in strings of several scripts, `self.__next_f.push([1,"…"])`: rows of JSON. A long
-/// string has a row of its own, `5:T2f0,…`, which is put in place of the reference to it, `"$5"`.
+/// string has a row of its own, `5:T2f0,…`, which replaces the reference to it, `"$5"`.
 fn flight(html: &str) -> Option<String> {
     let mut stream = String::new();
     let mut rest = html;

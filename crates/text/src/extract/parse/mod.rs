@@ -474,7 +474,7 @@ impl<'a> Builder<'a> {
             }
             match self.show {
                 Show::Everything | Show::Templates if self.style_of(tag, attributes).is_some() => {
-                    hints |= hints::HIDDEN
+                    hints |= hints::HIDDEN;
                 }
                 // A hidden element that is read belongs to the text, whatever its name.
                 Show::Also(_) if self.style_of(tag, attributes).is_some() => hints &= !hints::POPUP,

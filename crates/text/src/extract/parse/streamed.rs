@@ -1,7 +1,7 @@
 //! Puts the parts of a page that React sends later into their places, as its script does in a browser.
 //!
-//! In: a page. Out: the page with the content of `<div hidden id="S:1">` in place of `<template id="B:1">` and of what
-//! is shown until then, up to the comment `<!--/$-->`; `None` if there is nothing to move. A segment of a part has a
+//! In: a page. Out: the page with the content of `<div hidden id="S:1">` instead of `<template id="B:1">` and of the
+//! text that is shown until then, up to the comment `<!--/$-->`; `None` if there is nothing to move. A segment of a part has a
 //! place `<template id="P:1">`, which shows nothing. Parts without a place stay where they are. Cost: linear; each part
 //! is moved at most once.
 
@@ -36,7 +36,8 @@ pub(in crate::extract) fn in_place(html: &str) -> Option<String> {
     }
     replaced.sort_by_key(|replaced| replaced.range.start);
     let mut out = String::with_capacity(html.len());
-    let mut open = vec![0..html.len()];
+    let whole = 0..html.len();
+    let mut open = vec![whole];
     while let Some(Range { start, end }) = open.pop() {
         let next = replaced.partition_point(|replaced| replaced.range.start < start);
         let Some(next) = replaced.get(next).filter(|next| next.range.start < end) else {
@@ -66,11 +67,11 @@ fn find(html: &str) -> (Places<'_>, Parts<'_>) {
         let rest = &html[at + 1..];
         if rest.starts_with("!--$") {
             boundaries.push(None);
-        } else if rest.starts_with("!--/$-->") {
-            if let Some(place) = boundaries.pop().flatten() {
-                let (_, range): &mut (&str, Range<usize>) = &mut places[place];
-                range.end = at;
-            }
+        } else if rest.starts_with("!--/$-->")
+            && let Some(place) = boundaries.pop().flatten()
+        {
+            let (_, range): &mut (&str, Range<usize>) = &mut places[place];
+            range.end = at;
         }
         let closes = rest.starts_with('/');
         let name = rest[usize::from(closes)..]

@@ -52,14 +52,14 @@ pub(super) struct SimHashCrowd {
     profiles: Profiles,
 }
 
-/// What is compared of a member if neither facts nor numbers leave few candidates.
+/// The parts of a member that are compared if neither facts nor numbers leave few candidates.
 #[derive(Debug)]
 struct Body {
     site: u16,
     values: Values,
 }
 
-/// What a crowd reads of a fingerprint.
+/// The parts of a fingerprint that a crowd reads.
 struct Page<'a> {
     hash: u64,
     values: &'a Values,

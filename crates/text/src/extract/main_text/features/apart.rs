@@ -87,7 +87,7 @@ impl Page<'_> {
 
     /// Returns true if the node does not hold the headline, and is a header, a side column or a widget by its element or
     /// name. After the headline, and outside of its `<article>`, only asides and what calls itself a sidebar count, if
-    /// prose comes first and no main part is within: other parts have headers, columns of an article may be
+    /// prose comes first, and prose but no main part is within: code may be in any part, other parts have headers, columns of an article may be
     /// called `right`, and a layout may be called after its sidebar.
     fn is_frame(&self, node: &Node) -> bool {
         let (first, end) = (node.first_block as usize, node.end_block as usize);
@@ -97,7 +97,8 @@ impl Page<'_> {
         }
         first > self.headline
             && self.sums[first].text - self.sums[self.headline].text >= ARTICLE_BYTES_MIN
-            && !self.article.is_some_and(|article| node.end_block <= article.end_block)
+            && self.article.is_none_or(|article| node.end_block > article.end_block)
+            && self.prose(node, first) > 0
             && (node.tag == Tag::Aside || self.is_sidebar(node))
             && !self.holds_main_part(node)
     }
@@ -211,7 +212,7 @@ mod tests {
         July left the ling with half of its flowers closed.</p><p>A colony that finds no nectar robs its neighbour, and \
         once fighting starts there is little to do but wait for dusk.</p>";
     const ABOUT: &str = "<p>Welcome to the pages of the island history circle, neighbours who have met each month since 1983 \
-        to read old papers.</p><p>Our aim is to keep what is told at kitchen tables. Whoever has letters is welcome to \
+        to read old papers.</p><p>Our aim is to keep what is told at kitchen tables. Members with letters are welcome to \
         bring them; we copy them and give them back.</p><p>The circle has no fees and no chairman. Coffee is provided, \
         and cake is hoped for.</p>";
 
@@ -222,7 +223,7 @@ mod tests {
 
     /// A site's words about itself, on each of its pages, must not make copies of pages with short articles.
     #[test]
-    fn what_a_site_says_about_itself_outside_of_the_article_is_left_out() {
+    fn descriptions_of_the_site_outside_of_the_article_are_left_out() {
         let post =
             format!("<div class=post><h2>A crane returns</h2><div class=post-body>{CRANE}</div></div>");
         for (begin, end) in [
