@@ -68,7 +68,7 @@ impl Drawn {
         let has = |outputs: &[usize], option: &str| outputs.iter().any(|at| OUTPUTS[*at].0 == option);
         let copies = has(&outputs, "--keep") || has(&outputs, "--drop");
         // Without an output for verdicts or documents, verdicts would go to standard output.
-        if (!copies && !has(&outputs, "--output")) || (has(&outputs, "--accounts") && !copies) {
+        if !copies && (has(&outputs, "--accounts") || !has(&outputs, "--output")) {
             outputs.push(2);
         }
         let mut options: Vec<String> = Vec::new();

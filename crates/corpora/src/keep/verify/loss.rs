@@ -363,7 +363,8 @@ mod tests {
         let texts = |words: usize| {
             let spelled = |at: usize| format!("w{at:05}ord");
             let text: String = (0..words).map(|at| spelled(at) + " ").collect();
-            let replaced = |at: usize| if at % 20 == 0 { format!("x{}", spelled(at)) } else { spelled(at) };
+            let replaced =
+                |at: usize| if at.is_multiple_of(20) { format!("x{}", spelled(at)) } else { spelled(at) };
             let other: String = (0..words).map(|at| replaced(at) + " ").collect();
             [split("https://a.example/1", &text), split("https://b.example/2", &other)]
         };

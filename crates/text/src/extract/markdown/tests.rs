@@ -316,7 +316,7 @@ fn formulas_are_no_markup() {
             };
             assert!(events.iter().all(is_plain), "{markdown}: {events:?}");
             let bare: Vec<Event<'_>> = Parser::new_ext(&markdown, Options::ENABLE_GFM).collect();
-            assert!(bare.iter().all(|event| is_plain(event)), "{markdown}: {bare:?}");
+            assert!(bare.iter().all(is_plain), "{markdown}: {bare:?}");
             assert!(!markdown.contains("://") && !markdown.contains("www."), "{markdown}");
         }
     }
