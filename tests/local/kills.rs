@@ -236,7 +236,9 @@ fn a_killed_run_that_is_repeated_leaves_what_an_undisturbed_one_leaves() {
         let [expected, left] = [&whole, &disturbed].map(|folder| files(&folder.join("out")));
         assert!(left.keys().eq(expected.keys()), "{told}\n{:?}\n{:?}", left.keys(), expected.keys());
         for (file, bytes) in &expected {
-            assert!(left[file] == *bytes, "{told}\n{} differs", file.display());
+            let shown = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]).into_owned();
+            let pair = [&left[file], bytes].map(|bytes| shown(bytes));
+            assert!(left[file] == *bytes, "{told}\n{} differs: {pair:?}", file.display());
         }
         if drawn.has_table {
             let table = |folder: &Path| run(["table", "export", name(&folder.join("table"))]).stdout;

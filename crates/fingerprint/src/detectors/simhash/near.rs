@@ -294,7 +294,7 @@ mod tests {
     fn short_texts_of_one_site_need_more_matches() {
         for (addresses, expected) in [
             (Addresses::OneSite, [57, 43, 40, 36]),
-            (Addresses::Unknown, [41, 26, 25, 25]),
+            (Addresses::Unknown, [37, 25, 25, 25]),
             (Addresses::Apart, [31, 25, 25, 25]),
             (Addresses::OneName, [25; 4]),
             (Addresses::OnePage, [19; 4]),

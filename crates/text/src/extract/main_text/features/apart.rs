@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::{PROSE_BYTES, Sums, is_prose, source};
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Node, Tree};
+use crate::extract::parse::tree::{Node, Tree, block_flag};
 
 /// Minimum bytes of prose below a headline that make an article: two short paragraphs.
 const ARTICLE_BYTES_MIN: u32 = 2 * PROSE_BYTES;
@@ -87,7 +87,7 @@ impl Page<'_> {
 
     /// Returns true if the node does not hold the headline, and is a header, a side column or a widget by its element or
     /// name. After the headline, and outside of its `<article>`, only asides and what calls itself a sidebar count, if
-    /// prose comes first, and prose but no main part is within: code may be in any part, other parts have headers, columns of an article may be
+    /// prose comes first, and neither code begins nor a main part is within: other parts have headers, columns of an article may be
     /// called `right`, and a layout may be called after its sidebar.
     fn is_frame(&self, node: &Node) -> bool {
         let (first, end) = (node.first_block as usize, node.end_block as usize);
@@ -98,7 +98,7 @@ impl Page<'_> {
         first > self.headline
             && self.sums[first].text - self.sums[self.headline].text >= ARTICLE_BYTES_MIN
             && self.article.is_none_or(|article| node.end_block > article.end_block)
-            && self.prose(node, first) > 0
+            && self.tree.blocks.get(first).is_none_or(|block| block.features & block_flag::PREFORMATTED == 0)
             && (node.tag == Tag::Aside || self.is_sidebar(node))
             && !self.holds_main_part(node)
     }
