@@ -24,7 +24,8 @@ mod weight {
     /// By the relation of the addresses.
     pub(super) const ONE_PAGE: i64 = 335;
     pub(super) const ONE_NAME: i64 = -196;
-    pub(super) const APART: i64 = -208;
+    /// Between -208, fitted to the addresses that the pages have, and -497, fitted to each page on a host of its own.
+    pub(super) const APART: i64 = -400;
     pub(super) const UNKNOWN: i64 = -526;
     pub(super) const ONE_SITE: i64 = -763;
 }
