@@ -87,8 +87,8 @@ impl Page<'_> {
 
     /// Returns true if the node does not hold the headline, and is a header, a side column or a widget by its element or
     /// name. After the headline, and outside of its `<article>`, only asides and what calls itself a sidebar count, if
-    /// prose comes first, and neither code begins nor a main part is within: other parts have headers, columns of an article may be
-    /// called `right`, and a layout may be called after its sidebar.
+    /// prose comes first, and neither code begins nor a main part is within: other parts have headers, columns of an
+    /// article may be called `right`, and a layout may be called after its sidebar.
     fn is_frame(&self, node: &Node) -> bool {
         let (first, end) = (node.first_block as usize, node.end_block as usize);
         if end <= self.headline {
