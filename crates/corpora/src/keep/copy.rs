@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use serde::Serialize;
 
 use super::Decision;
 use super::accounts::{Accounts, AccountsReport, Fate};
@@ -17,7 +16,8 @@ use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
 use super::walk::{Found, Walk};
-use crate::sink::{Counts, Extents};
+use crate::sink::copied::Copied;
+use crate::sink::{COPIED, Counts, Extent, Extents};
 use crate::source::originals::{Framing, Original};
 use crate::source::parquet::originals::NoRow;
 use leitong_base::terminal;
@@ -36,27 +36,6 @@ pub(crate) struct Outputs {
     pub revisit: Option<Referents>,
     /// The output for the texts of kept documents, instead of `keep`.
     pub texts: Option<Box<Texts>>,
-}
-
-/// Counts of copied documents.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Copied {
-    /// Number of kept documents.
-    pub kept: u64,
-    /// Number of dropped documents.
-    pub dropped: u64,
-    /// Size of the dropped documents in bytes.
-    pub dropped_bytes: u64,
-    /// Number of kept documents that would have been dropped without `--verify`.
-    pub kept_by_verify: u64,
-    /// Number of dropped documents that contain a passage of a benchmark.
-    pub benchmark: u64,
-    /// Number of dropped documents that are replaced by a revisit record.
-    pub revisits: u64,
-    /// Number of documents that were not copied because they exceed the maximum length of a line.
-    pub too_long: u64,
-    /// Number of rows that were not copied because one of their columns cannot be read.
-    pub unreadable: u64,
 }
 
 impl Copied {
@@ -143,6 +122,13 @@ impl Copier {
         self
     }
 
+    /// Adds the counts of documents that an earlier process has copied.
+    #[must_use]
+    pub(crate) fn after(mut self, earlier: Option<Copied>) -> Self {
+        self.copied = earlier.unwrap_or_default();
+        self
+    }
+
     /// Skips all records up to `number` of `input`, which an earlier run has copied.
     ///
     /// # Errors
@@ -185,6 +171,7 @@ impl Copier {
         if let Some(referents) = &mut self.outputs.revisit {
             extents.insert("referents".to_owned(), referents.extent().context(CANNOT_STORE)?);
         }
+        extents.insert(COPIED.to_owned(), Extent { copied: Some(self.copied), ..Extent::default() });
         Ok(extents)
     }
 

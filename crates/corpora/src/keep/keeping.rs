@@ -12,7 +12,7 @@ use anyhow::Context;
 
 use super::annotate::Added;
 use super::choose::choose;
-use super::copy::{Copied, Copier, Finished, Outputs};
+use super::copy::{Copier, Finished, Outputs};
 use super::forms::{EarlyForm, Form};
 use super::options::{Checkpoints, Options, TableOfRun, TextOptions, folder_beside};
 use super::output::{Output, Plan};
@@ -30,8 +30,9 @@ use super::verify::table_texts::TableTexts;
 use super::verify::texts::TextFile;
 use super::verify::{self, LostMax, Verifier};
 use super::walk::Walk;
+use crate::sink::copied::Copied;
 use crate::sink::whole_lines::WholeLines;
-use crate::sink::{Counts, Extent, Sink};
+use crate::sink::{COPIED, Counts, Extent, Sink};
 use crate::source::inputs::InputNames;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
@@ -157,7 +158,10 @@ impl<'a> Keeping<'a> {
         let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
         let mut copier =
             Copier::new(self.walk(None), outputs, Choice::first(self.rules), Arc::clone(&self.counts));
-        if let Some((_, last)) = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.earlier) {
+        if let Some(checkpoints) = &self.checkpoints
+            && let Some((_, last)) = checkpoints.earlier
+        {
+            copier = copier.after(checkpoints.extent(COPIED).and_then(|extent| extent.copied));
             copier.pass_over(last)?;
         }
         Ok(Some(copier))

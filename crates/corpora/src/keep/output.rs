@@ -106,9 +106,7 @@ impl Output {
     pub(crate) fn extent(&mut self) -> anyhow::Result<Extent> {
         let (file, current) = self.current.as_mut().context("no file is open")?;
         match current {
-            OutputFile::None | OutputFile::Page(_) => {
-                Ok(Extent { file: *file, bytes: 0, parts: 0, sum: None })
-            }
+            OutputFile::None | OutputFile::Page(_) => Ok(Extent { file: *file, ..Extent::default() }),
             OutputFile::Bytes(file_of_bytes) => {
                 let extent = file_of_bytes.extent();
                 let extent =

@@ -12,10 +12,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Decision;
 use super::accounts::AccountsReport;
-use super::copy::Copied;
 use super::passages::benchmark::Found;
 use super::spool::Spooled;
 use super::verify::{Check, Counts};
+use crate::sink::copied::Copied;
 use crate::sink::whole_lines::WholeLines;
 use leitong_cluster::verdict::Kind;
 use leitong_text::page::host;

@@ -1,5 +1,6 @@
 //! The outputs of `dedup` and `replay`: verdicts and dead letters to files, standard output and standard error.
 
+pub(crate) mod copied;
 pub(crate) mod counts;
 pub(crate) mod files;
 pub(crate) mod part;
@@ -16,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use leitong_base::record::Place;
 use leitong_cluster::verdict::Conclusion;
+
+use copied::Copied;
 
 /// A destination of verdicts and dead letters.
 pub trait Sink: Send {
@@ -47,7 +50,7 @@ pub trait Sink: Send {
 }
 
 /// The length of an output so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// For an output that is a folder, the index of the file being written, from 0.
     pub file: usize,
@@ -59,7 +62,13 @@ pub struct Extent {
     /// XXH3-64 of the written bytes, or of the hashes of the parts. Earlier versions did not write it for all files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<u64>,
+    /// Counts of the documents that were copied so far; set in an entry of its own, [`COPIED`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) copied: Option<Copied>,
 }
+
+/// Name of the entry with the counts of copied documents.
+pub(crate) const COPIED: &str = "copied";
 
 /// The length of each output so far, by its name.
 pub type Extents = BTreeMap<String, Extent>;

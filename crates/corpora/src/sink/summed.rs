@@ -71,7 +71,7 @@ impl Sum {
 
     /// Returns the extent of the file, which has this number of bytes by now.
     pub(crate) fn extent(&self, bytes: u64) -> Extent {
-        Extent { file: 0, bytes, parts: 0, sum: Some(self.digest()) }
+        Extent { bytes, sum: Some(self.digest()), ..Extent::default() }
     }
 }
 
