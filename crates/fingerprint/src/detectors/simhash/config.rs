@@ -50,8 +50,8 @@ pub struct NearConfig {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub length_ratio_min: f64,
     /// Size below which texts are short, in characters of Chinese; an English word counts as two. Short texts are not near
-    /// if their numbers differ in the same places: at most one for every three that are the same, unless they are
-    /// versions of one page. Short texts of one site under different names are not near either if a number, version or
+    /// if their numbers differ in the same places: at most one for every three that are the same, or as many as are the
+    /// same and one more in versions of one page. Short texts of one site under different names are not near either if a number, version or
     /// name was replaced; in longer ones a sixteenth of these may be. 0: numbers, versions and names are ignored.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
