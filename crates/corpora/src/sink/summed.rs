@@ -82,7 +82,7 @@ pub(crate) struct SummedFile {
 }
 
 impl SummedFile {
-    /// Begins the output `path` as its [part](super::part); `-` is standard output.
+    /// Begins the output `path` as its [`part`]; `-` is standard output.
     ///
     /// # Errors
     /// The operating system's error.

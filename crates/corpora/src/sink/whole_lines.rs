@@ -36,7 +36,7 @@ impl WholeLines {
         part::resolved(path)
     }
 
-    /// Begins the output `path` as its [part](super::part); `-` is standard output.
+    /// Begins the output `path` as its [`part`]; `-` is standard output.
     ///
     /// # Errors
     /// The operating system's error.

@@ -1,4 +1,4 @@
-//! Finds centroids whose [numbers](crate::numbers) do not conflict with those of a page.
+//! Finds centroids whose [numbers] do not conflict with those of a page.
 //!
 //! The pages of a template have their numbers in the same contexts. So centroids are filed by their contexts, and under
 //! these by their values. Where so few numbers agree that none may differ, the values are looked up; where one may

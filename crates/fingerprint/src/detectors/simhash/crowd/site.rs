@@ -1,4 +1,4 @@
-//! Finds centroids of one site whose [facts](crate::facts) are not replaced by those of a page.
+//! Finds centroids of one site whose [facts] are not replaced by those of a page.
 //!
 //! Centroids with the same facts are a class. Classes are grouped by their number of facts, since that and the sizes of
 //! the texts say how many bits of two odd sketches may differ. Mostly it is none, so the class is looked up; otherwise
