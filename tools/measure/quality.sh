@@ -62,7 +62,7 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
 mv "$work/sets/relations.jsonl" "$work"
 
 {
-  echo "### Sets that had no part in any choice"
+  echo "### Sets that no rule was chosen with"
   echo
   table "$data"/{real_newsletters,neardup_zh_xitu,shells_zh_coolshell}.jsonl.gz "$data"/real3_*.jsonl.gz
   echo
