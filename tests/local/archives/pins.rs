@@ -78,7 +78,13 @@ fn answer(mut client: TcpStream, object: &Replaced) {
 fn keep(endpoint: &str, folder: &Path, input: &[&str], name: &str) -> (Run, Vec<u8>) {
     let [kept, verdicts] = [name, "verdicts"].map(|name| folder.join(name));
     let mut command = leitong();
-    command.arg("dedup").arg("--keep").arg(&kept).arg("--output").arg(&verdicts).args(input);
+    command
+        .args(["dedup", "--overwrite"])
+        .arg("--keep")
+        .arg(&kept)
+        .arg("--output")
+        .arg(&verdicts)
+        .args(input);
     command.env("AWS_ENDPOINT_URL", endpoint).env("NO_PROXY", "127.0.0.1").env("AWS_ALLOW_HTTP", "true");
     command.env("AWS_SKIP_SIGNATURE", "true").env("AWS_REGION", "eu-west-1");
     let run = Run::from_output(command.output().expect("the program starts"));

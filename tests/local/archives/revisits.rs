@@ -96,7 +96,7 @@ pub(crate) fn crawl(folder: &Path, name: &str, responses: &[Response]) -> PathBu
 fn dedup(options: &[&str], inputs: &[&Path]) -> (Run, Vec<Value>) {
     let folder = tempfile::tempdir().expect("a folder");
     let verdicts = folder.path().join("verdicts.jsonl");
-    let mut arguments = vec!["dedup", "--output", verdicts.to_str().expect("a name")];
+    let mut arguments = vec!["dedup", "--overwrite", "--output", verdicts.to_str().expect("a name")];
     arguments.extend(options);
     arguments.extend(inputs.iter().map(|path| path.to_str().expect("a name")));
     let run = run(arguments);

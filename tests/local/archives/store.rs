@@ -324,6 +324,9 @@ fn a_killed_run_continues_only_over_the_same_objects() {
     let kept = |folder: &Path| std::fs::read(folder.join("kept.jsonl")).expect("documents");
     assert!(kept(&killed) == kept(&whole), "each document is there once");
 
+    for name in ["kept.jsonl", "verdicts.jsonl"] {
+        std::fs::remove_file(killed.join(name)).expect("removed");
+    }
     kill_after_checkpoint(start(store, &killed, input), &killed);
     let mut others = pages;
     others[599]["padding"] = "z".repeat(40_000).into();
@@ -350,7 +353,8 @@ fn an_object_that_is_replaced_while_it_is_read_ends_the_run() {
     let begun = Instant::now();
     // Both objects were listed, but the second is not copied before every document of the first has a
     // verdict.
-    while std::fs::metadata(&verdicts).map_or(0, |file| file.len()) == 0 {
+    let part = folder.path().join("verdicts.jsonl.part");
+    while std::fs::metadata(&part).map_or(0, |file| file.len()) == 0 {
         assert!(run.try_wait().expect("a child").is_none(), "it is through already");
         assert!(begun.elapsed() < *HANG_LIMIT, "no verdicts");
     }
