@@ -1,7 +1,8 @@
-//! Prints the fingerprints of labelled pages, for `tools/measure/judge.py`.
+//! Prints the fingerprints of labelled pages, for `tools/measure/judge.py` and `examples/pairs.rs`.
 //!
 //! usage: `cargo run --release --example fingerprints < pages.jsonl > fingerprints.jsonl` One object per page: id,
-//! cluster, label, fingerprint in hexadecimal digits (null if the page has none). Pages have `html` or `text`.
+//! cluster, label, fingerprint and text digest in hexadecimal digits (null if the page has none). Pages have `html` or
+//! `text`.
 
 use std::io::{BufRead, BufWriter, Write};
 
@@ -33,14 +34,15 @@ fn main() -> anyhow::Result<()> {
     for lines in lines.chunks(BATCH) {
         let records = deduplicator.fingerprint_batch(0, lines.iter().map(page_of).collect());
         for (line, record) in lines.iter().zip(records) {
-            let fingerprint = match &record {
-                LogRecord::Page(page) => page.outcome.fingerprint(),
-                _ => None,
+            let (fingerprint, text) = match &record {
+                LogRecord::Page(page) => (page.outcome.fingerprint(), page.text),
+                _ => (None, None),
             };
             let digits =
                 fingerprint.map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
             let row = json!({
                 "id": line["id"], "cluster": line["cluster"], "label": line["label"], "fingerprint": digits,
+                "text": text.map(|text| format!("{:032x}", text.digest)),
             });
             writeln!(out, "{row}")?;
         }
