@@ -24,11 +24,11 @@ from dataclasses import dataclass
 class Rule:
     name: str
     below: int = 0  # basis points
-    above: int = 0  # a page with a lower share is no representative
+    above: int = 0  # a page with a lower share does not become a representative
     most: int = 4
     named: bool = False  # only the related founder that a verdict names, instead of any
     by_resemblance: bool = False  # facts, numbers, subjects and lengths must not tell page and founder apart
-    founders_only: bool = False  # a page that joined by a representative is none itself
+    founders_only: bool = False  # a page that joined by a representative does not become one
 
 
 STRICT = {"named": True, "by_resemblance": True, "founders_only": True}
