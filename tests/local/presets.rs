@@ -15,14 +15,14 @@ use leitong::pipeline::Message;
 use leitong::pipeline::PageReader;
 use leitong_base::record::{Place, Received};
 use leitong_corpora::source::Payload;
-use leitong_text::page::mapping::{MessageOutcome, PRESETS, Preset};
+use leitong_text::page::mapping::{MessageOutcome, Preset};
 use leitong_text::page::{Body, Page, PageError};
 use serde_json::{Value, json};
 
 use crate::common::{self, gzip, run, run_with_input, write};
 
 /// Presets whose samples state key, headers and bytes.
-const MESSAGES: [&str; 5] = ["json", "norconex", "frontera", "warc-record", "raw-body"];
+const MESSAGES: [&str; 4] = ["json", "norconex", "warc-record", "raw-body"];
 
 /// Presets of documents in files.
 const CORPORA: [&str; 5] = ["fineweb", "dolma", "datatrove", "oscar", "the-pile"];
@@ -148,7 +148,7 @@ fn outcomes(preset: &str) -> String {
 #[test]
 fn every_message_has_its_recorded_outcome() {
     let mut wrong = Vec::new();
-    for preset in PRESETS {
+    for preset in Preset::all() {
         let path = samples(preset.name).with_extension("outcomes");
         let found = outcomes(preset.name);
         if std::env::var("LEITONG_GOLDEN").is_ok_and(|value| value == "write") {
@@ -170,7 +170,7 @@ fn every_message_has_its_recorded_outcome() {
 fn every_preset_recognises_its_own_messages() {
     use leitong_text::page::mapping::Recognizer;
     let recognizer = Recognizer::default();
-    for Preset { name, .. } in PRESETS {
+    for Preset { name, .. } in Preset::all() {
         let text = std::fs::read_to_string(samples(name)).expect("samples");
         let line = text.lines().next().expect("a sample");
         let sample: Value = serde_json::from_str(line).expect("JSON");

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::page::body::BodyForm;
+use crate::page::field::Field;
+
 /// The program that writes the pages: a preset, and differences from it. None of this is part of a hash: it
 /// locates the text of a page and does not change how it is processed. So pages from all crawlers are
 /// compared with each other.
@@ -13,12 +16,14 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct InputConfig {
     /// The program that writes the messages or lines: `json` (Leitong's own fields), `scrapy-cluster`,
-    /// `nutch`, `norconex`, `os-scrapy`, `frontera`, `heritrix-log`, `cdr3`, `katana`, `crawl4ai`, `apify`,
-    /// `spider`, `fineweb`, `dolma`, `datatrove`, `oscar`, `the-pile`, `warc-record`, `raw-body`. `leitong
-    /// preset detect` finds the preset for a sample.
+    /// `nutch`, `norconex`, `os-scrapy`, `heritrix-log`, `cdr3`, `katana`, `crawl4ai`, `apify`, `spider`, `fineweb`,
+    /// `dolma`, `datatrove`, `oscar`, `the-pile`, `warc-record`, `raw-body`. `leitong preset detect` finds the preset
+    /// for a sample, and `leitong preset list NAME` prints one, whose `[input]` you can copy and change.
     pub preset: String,
     /// Folder with the WARC files that messages of `heritrix-log` name.
     pub warc_dir: Option<PathBuf>,
+    /// If a message has HTML and a text: reads the HTML, unlike the presets whose HTML is not always the whole page.
+    pub html_first: bool,
     /// JSON pointers to fields, such as `/response/body`, that replace those of the preset. Of several, the first
     /// that finds a usable value counts. `@key` is the key of the message.
     pub fields: FieldsConfig,
@@ -31,8 +36,8 @@ pub struct InputConfig {
 
 /// For each field, JSON pointers (`/response/body`) in order of preference: the first one that finds a usable value
 /// counts. `@key` is the key of the message. An empty list means the pointers of the preset. If a message has several
-/// bodies, `text` takes precedence over `html`, `html_b64`, `body` and `content`, in this order. A pointer for one of
-/// these five replaces all bodies of the preset.
+/// bodies, `text` takes precedence over `html`, `html_b64`, `body` and `content`, in this order; with `html_first` it is
+/// the last. A pointer for one of these five, or for `warc_file`, replaces all bodies of the preset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldsConfig {
@@ -50,6 +55,10 @@ pub struct FieldsConfig {
     pub body: Vec<String>,
     /// HTML, or the main text. The first character decides.
     pub content: Vec<String>,
+    /// The name of the WARC file in `warc_dir` that contains the body.
+    pub warc_file: Vec<String>,
+    /// The offset of the body's record in this file.
+    pub warc_offset: Vec<String>,
     /// The page's title according to the crawler.
     pub title: Vec<String>,
     /// The charset of the body's bytes.
@@ -60,6 +69,33 @@ pub struct FieldsConfig {
     pub status: Vec<String>,
     /// The time at which the page was fetched.
     pub fetched_at: Vec<String>,
+}
+
+impl FieldsConfig {
+    /// Returns the fields that have pointers, with these. Bodies are in order of preference.
+    pub(super) fn lists(&self, html_first: bool) -> Vec<(Field, &[String])> {
+        let mut lists = vec![
+            (Field::Id, &self.id[..]),
+            (Field::Url, &self.url),
+            (Field::Body(BodyForm::Text), &self.text),
+            (Field::Body(BodyForm::Html), &self.html),
+            (Field::Body(BodyForm::Base64), &self.html_b64),
+            (Field::Body(BodyForm::Mixed), &self.body),
+            (Field::Body(BodyForm::Content), &self.content),
+            (Field::WarcFile, &self.warc_file),
+            (Field::WarcOffset, &self.warc_offset),
+            (Field::Title, &self.title),
+            (Field::Charset, &self.charset),
+            (Field::ContentType, &self.content_type),
+            (Field::Status, &self.status),
+            (Field::FetchedAt, &self.fetched_at),
+        ];
+        if html_first {
+            lists.sort_by_key(|(field, _)| *field == Field::Body(BodyForm::Text));
+        }
+        lists.retain(|(_, pointers)| !pointers.is_empty());
+        lists
+    }
 }
 
 /// JSON pointers by name.
@@ -79,6 +115,15 @@ pub struct FilterConfig {
     pub content_types: Vec<String>,
     /// Whole values that are not messages, in addition to the preset's.
     pub literals: Vec<String>,
+    /// Pointers, in addition to the preset's: a message is skipped if the value of one of them is true.
+    pub skip_if_true: Vec<String>,
+    /// Pointers, in addition to the preset's: a message is skipped if the value of one of them is false.
+    pub skip_if_false: Vec<String>,
+    /// Pointers, in addition to the preset's: a message is skipped if it has none of the fields in the value of one
+    /// of them.
+    pub skip_if_missing: Vec<String>,
+    /// Skips messages without a value, which crawlers write to delete a page.
+    pub skip_null: bool,
 }
 
 impl Default for InputConfig {
@@ -86,6 +131,7 @@ impl Default for InputConfig {
         Self {
             preset: "json".to_owned(),
             warc_dir: None,
+            html_first: false,
             fields: FieldsConfig::default(),
             passthrough: PassthroughConfig::default(),
             filter: FilterConfig::default(),

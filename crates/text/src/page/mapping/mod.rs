@@ -5,7 +5,7 @@
 //!              └────────── skipped, with a reason ──────────────┴──────────┘
 //! ```
 //! In: the value of a message or a line, with its key. Out: a page, a reason to skip the message, or an error
-//! that names the preset, the pointer and the value found. A [`Preset`] is a table of pointers, each of which
+//! that names the preset, the pointer and the value found. A [`Preset`] is a file of pointers, each of which
 //! the configuration may change. Leitong's own JSON without changes takes a faster path through
 //! [`json`](super::json). Cost: the message is read once, and the values found are parsed again. Memory:
 //! the page's own text.
@@ -13,7 +13,6 @@
 pub(crate) mod config;
 pub(crate) mod detect;
 mod filter;
-mod frontera;
 mod guess;
 pub(crate) mod pointer;
 pub(crate) mod preset;
@@ -26,18 +25,18 @@ use std::borrow::Cow;
 
 use filter::Filter;
 use pointer::{Pointer, Selector};
-use preset::{Condition, KEY};
+use preset::KEY;
+
+use config::FilterConfig;
 
 pub use config::{FieldsConfig, InputConfig};
 pub use detect::Recognizer;
 pub use filter::Skip;
 pub use pointer::{segments, to_field as pointer_to_field};
 pub use preset::{Framing, Preset};
-pub use presets::PRESETS;
 pub use read::{Message, MessageOutcome, Reading};
 pub use survey::Survey;
 
-use super::body::BodyForm;
 use super::field::Field;
 
 /// The field of Leitong's own JSON that withdraws a page.
@@ -61,6 +60,7 @@ pub struct Mapping {
     withdrawn: Option<Slot>,
     no_page: Vec<NoPage>,
     filter: Filter,
+    skips_null: bool,
     /// True if this is Leitong's own JSON without changes.
     is_plain: bool,
 }
@@ -106,25 +106,18 @@ impl Mapping {
         let mut faults = Vec::new();
         let filter = filter(config, preset, &mut faults);
         let mut builder = Builder { selector: Selector::default(), pointers: 0, faults };
-        let sources = builder.fields(&config.fields, preset);
-        let no_page = preset.no_page.iter().filter_map(|(pointer, condition)| match condition {
-            Condition::True => Some(NoPage::Says(builder.slot(pointer, "", false)?, true)),
-            Condition::False => Some(NoPage::Says(builder.slot(pointer, "", false)?, false)),
-            Condition::Missing => {
-                Some(NoPage::NoneOf(below(pointer, &sources))).filter(|none| *none != NoPage::NoneOf(0))
-            }
-        });
-        let no_page = no_page.collect();
+        let sources = builder.fields(config, &preset.input);
+        let no_page = builder.no_page(&[&preset.input.filter, &config.filter], &sources);
         let passthrough = builder.passthrough(config, preset);
         let is_json = preset.name == "json";
         let whole_passthrough =
             builder.slot("/passthrough", "", false).filter(|_| is_json && passthrough.is_empty());
         let withdrawn = if is_json { builder.slot(&format!("/{WITHDRAWN}"), "", false) } else { None };
-        if preset.fields.iter().any(|(field, _)| *field == Field::WarcFile) && config.warc_dir.is_none() {
-            builder.faults.push(format!(
-                "input.warc_dir: is not set, but preset {:?} needs it; set it to the folder with the WARC files",
-                preset.name
-            ));
+        if sources.iter().any(|(field, _)| *field == Field::WarcFile) && config.warc_dir.is_none() {
+            builder.faults.push(
+                "input.warc_dir: is not set, but the bodies are in WARC files; set it to their folder"
+                    .to_owned(),
+            );
         }
         if builder.pointers > POINTERS_MAX {
             builder.faults.push(format!(
@@ -132,7 +125,11 @@ impl Mapping {
                 builder.pointers
             ));
         }
-        let is_plain = is_json && config.fields == FieldsConfig::default() && passthrough.is_empty();
+        let is_plain = is_json
+            && config.fields == FieldsConfig::default()
+            && no_page.is_empty()
+            && !config.html_first
+            && passthrough.is_empty();
         let Builder { selector, faults, .. } = builder;
         if !faults.is_empty() {
             return Err(faults);
@@ -146,6 +143,7 @@ impl Mapping {
             withdrawn,
             no_page,
             filter,
+            skips_null: preset.input.filter.skip_null || config.filter.skip_null,
             is_plain,
         })
     }
@@ -291,7 +289,7 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
         }
     }
     if config.filter.statuses.is_empty() {
-        for status in preset.statuses {
+        for status in &preset.input.filter.statuses {
             filter.add_status(status);
         }
     }
@@ -302,8 +300,12 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
             ));
         }
     }
-    let own = config.filter.literals.iter().map(String::as_str);
-    own.chain(preset.literals.iter().copied()).for_each(|literal| filter.add_literal(literal));
+    config
+        .filter
+        .literals
+        .iter()
+        .chain(&preset.input.filter.literals)
+        .for_each(|text| filter.add_literal(text));
     filter
 }
 
@@ -326,59 +328,65 @@ impl Builder {
         Some(Slot { number: self.selector.add(&parsed, is_text), pointer: pointer.to_owned() })
     }
 
-    fn sources<'p>(
-        &mut self,
-        pointers: impl IntoIterator<Item = &'p str>,
-        key: &str,
-        field: Field,
-    ) -> Vec<Source> {
+    fn sources(&mut self, pointers: &[String], key: &str, field: Field) -> Vec<Source> {
         let is_text = matches!(field, Field::Body(_));
-        let source = |pointer| match pointer {
+        let source = |pointer: &String| match pointer.as_str() {
             KEY => Some(Source::Key),
             pointer => self.slot(pointer, key, is_text).map(Source::Pointer),
         };
-        pointers.into_iter().filter_map(source).collect()
+        pointers.iter().filter_map(source).collect()
     }
 
     /// Collects the sources of all fields: those in `config`, and those of `preset` for the other fields.
-    fn fields(&mut self, config: &FieldsConfig, preset: &Preset) -> Vec<(Field, Vec<Source>)> {
-        let own = [
-            (Field::Id, &config.id),
-            (Field::Url, &config.url),
-            (Field::Body(BodyForm::Text), &config.text),
-            (Field::Body(BodyForm::Html), &config.html),
-            (Field::Body(BodyForm::Base64), &config.html_b64),
-            (Field::Body(BodyForm::Mixed), &config.body),
-            (Field::Body(BodyForm::Content), &config.content),
-            (Field::Title, &config.title),
-            (Field::Charset, &config.charset),
-            (Field::ContentType, &config.content_type),
-            (Field::Status, &config.status),
-            (Field::FetchedAt, &config.fetched_at),
-        ];
-        let own = || own.iter().filter(|(_, pointers)| !pointers.is_empty());
+    fn fields(&mut self, config: &InputConfig, preset: &InputConfig) -> Vec<(Field, Vec<Source>)> {
+        let own = config.fields.lists(config.html_first);
         let is_body = |field: Field| matches!(field, Field::Body(_) | Field::WarcFile | Field::WarcOffset);
-        let replaced = |field: Field| own().any(|(own, _)| *own == field || is_body(*own) && is_body(field));
+        let replaced =
+            |field: Field| own.iter().any(|(own, _)| *own == field || is_body(*own) && is_body(field));
         let mut sources = Vec::new();
-        for (field, pointers) in own() {
+        for (field, pointers) in &own {
             let key = format!("fields.{}", field.name());
-            sources.push((*field, self.sources(pointers.iter().map(String::as_str), &key, *field)));
+            sources.push((*field, self.sources(pointers, &key, *field)));
         }
-        for (field, pointers) in preset.fields.iter().filter(|(field, _)| !replaced(*field)) {
-            sources.push((*field, self.sources(pointers.iter().copied(), "", *field)));
+        for (field, pointers) in preset.fields.lists(config.html_first || preset.html_first) {
+            if !replaced(field) {
+                sources.push((field, self.sources(pointers, "", field)));
+            }
         }
         sources
     }
 
+    /// Collects the conditions under which a message has no page.
+    fn no_page(&mut self, filters: &[&FilterConfig], sources: &[(Field, Vec<Source>)]) -> Vec<NoPage> {
+        let mut conditions = Vec::new();
+        for filter in filters {
+            for (pointers, key, truth) in [
+                (&filter.skip_if_true, "filter.skip_if_true", true),
+                (&filter.skip_if_false, "filter.skip_if_false", false),
+            ] {
+                let slots = pointers.iter().filter_map(|pointer| self.slot(pointer, key, false));
+                conditions.extend(slots.map(|slot| NoPage::Says(slot, truth)));
+            }
+            for pointer in &filter.skip_if_missing {
+                match below(pointer, sources) {
+                    0 => self.faults.push(format!(
+                        "input.filter.skip_if_missing: no field is read from {pointer:?}; name the value that contains \
+                         the fields of a page"
+                    )),
+                    slots => conditions.push(NoPage::NoneOf(slots)),
+                }
+            }
+        }
+        conditions
+    }
+
     fn passthrough(&mut self, config: &InputConfig, preset: &Preset) -> Vec<(String, Slot)> {
-        let of_preset = preset.passthrough.iter().map(|(name, pointer)| (*name, *pointer));
-        let own = config.passthrough.0.iter().map(|(name, pointer)| (name.as_str(), pointer.as_str()));
-        let of_preset = of_preset.filter(|(name, _)| !config.passthrough.0.contains_key(*name));
-        let all: Vec<_> = of_preset.chain(own).collect();
+        let own = &config.passthrough.0;
+        let of_preset = preset.input.passthrough.0.iter().filter(|(name, _)| !own.contains_key(*name));
         let quoted = |name: &str| serde_json::Value::from(name).to_string();
-        let slot = |(name, pointer): (&str, &str)| {
+        let slot = |(name, pointer): (&String, &String)| {
             Some((quoted(name), self.slot(pointer, &format!("passthrough.{name}"), false)?))
         };
-        all.into_iter().filter_map(slot).collect()
+        of_preset.chain(own).filter_map(slot).collect()
     }
 }
