@@ -301,7 +301,7 @@ pub(crate) fn for_comparison_only(name: &str) -> Option<String> {
     let deciding = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
     BASELINES.contains(&name).then(|| {
         format!(
-            "is only for comparison, in eval, tune and compare (--detector or --variant); choose one of {}",
+            "is only for comparison, in `leitong compare` and leitong-lab (--detector or --variant); choose one of {}",
             deciding.collect::<Vec<_>>().join(", ")
         )
     })

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! two pages ─► comparison ─► render ─► HTML ─► a file, or
-//!              marks, alignment              site, server: `leitong console`
+//!              marks                         site, server: `leitong console`
 //!
 //! a table ─► saved ─► render ─► HTML ─► site, server
 //! metrics ─► exposition ─► live ─► render ─► HTML ─► admin: the worker's port
@@ -10,7 +10,6 @@
 //! [`render`] is pure: it turns data into HTML, and escapes all text from pages. Nothing here writes data.
 
 pub(crate) mod admin;
-pub(crate) mod alignment;
 pub(crate) mod comparison;
 pub(crate) mod evidence;
 pub(crate) mod exposition;

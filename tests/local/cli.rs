@@ -93,7 +93,6 @@ fn a_mistake_in_a_command_is_named() {
         "{}",
         missing.stderr
     );
-    refused(&["tune", "--precision", "2", pages], "must be a number from 0 to 1");
     refused(
         &["compare", pages, pages],
         "holds JSON lines, not one page; `compare` takes a page of it as FILE#ID",
@@ -338,39 +337,6 @@ fn generated_pages_are_up_to_date() {
     let commands = run(["config", "commands"]).stdout;
     let file = std::fs::read_to_string("docs/commands.md").expect("the page");
     assert!(commands == file, "docs/commands.md is stale: run `make docs`");
-}
-
-#[test]
-fn bench_measures_stages_and_table() {
-    let measured = run(["bench", "--sizes", "0.002,0.004", "--distances", "3", "--json", "-"]);
-    assert_eq!(measured.status, 0, "{}", measured.stderr);
-    let report: Value = serde_json::from_str(&measured.stdout).expect("JSON");
-    let stages: Vec<&str> = report["stages"]["micros"]
-        .as_array()
-        .expect("stages")
-        .iter()
-        .filter_map(|stage| (stage[1].as_f64() > Some(0.0)).then(|| stage[0].as_str()).flatten())
-        .collect();
-    assert_eq!(stages, ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"]);
-    let table = report["table"].as_array().expect("rows");
-    // Two look-ups, two distributions, two sizes.
-    assert_eq!(table.len(), 8);
-    for row in table {
-        let found = row["found_percent"].as_f64();
-        assert!(found > Some(99.9), "queries near a centroid find it: {row:#}");
-        assert!(row["look_ups_per_second"].as_f64() > Some(0.0), "{row:#}");
-        assert!(row["hot_bytes"].as_f64() > Some(0.0) && row["cold_bytes"].as_f64() > Some(0.0), "{row:#}");
-    }
-    assert!(report["machine"]["cores"].as_u64() > Some(0));
-
-    for (arguments, expected) in [
-        (["bench", "--sizes", "0"], "--sizes 0: must be from 0.001 to 4000 (millions of centroids)"),
-        (["bench", "--distances", "17"], "--distances 17: must be at most 16"),
-    ] {
-        let refused = run(arguments);
-        assert_eq!(refused.status, 2);
-        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
-    }
 }
 
 #[test]

@@ -36,11 +36,11 @@ svg { width: 100%; height: auto; display: block; }
 impl Report {
     /// Formats the report as one HTML page with plots.
     #[must_use]
-    pub fn html(&self) -> String {
+    pub(crate) fn html(&self) -> String {
         let mut out = format!(
             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Leitong: evaluation</title><style>{STYLE}</style></head><body><h1>Evaluation of near-duplicate detectors</h1>\
-         <p>{} pages of {}; seed {}. The figures and their meaning are those of <code>leitong eval</code>.</p>",
+         <p>{} pages of {}; seed {}. The figures and their meaning are those of <code>leitong-lab eval</code>.</p>",
             self.pages,
             escape(&self.inputs.join(", ")),
             self.seed

@@ -27,18 +27,17 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-pub use self::evaluate::{Plan, evaluate};
+pub(crate) use self::evaluate::{Plan, evaluate};
 pub(crate) use self::parallel::Workers;
-pub use self::report::Report;
-pub use self::stream::StreamScore;
-pub use self::verdicts::{GivenVerdict, Misfit};
+pub(crate) use self::stream::StreamScore;
+pub(crate) use self::verdicts::GivenVerdict;
 use crate::pages::EvalPage;
 use leitong_fingerprint::Detector;
 use leitong_text::extract::Document;
 use leitong_text::segment::{Segmenter, Terms};
 
 /// A detector to evaluate, with a name.
-pub struct EvaluatedDetector {
+pub(crate) struct EvaluatedDetector {
     /// Name of the detector, or of a variant's file.
     pub name: String,
     /// Detector with its settings.
