@@ -40,7 +40,6 @@ mod table;
 #[cfg(feature = "kafka")]
 mod tap;
 mod texts;
-mod top;
 #[cfg(feature = "kafka")]
 mod topics;
 
@@ -101,8 +100,6 @@ enum Command {
     /// Show verdicts as they are published
     #[cfg(feature = "kafka")]
     Tap(tap::Arguments),
-    /// Watch workers on the terminal: throughput, lag, tables, dead letters
-    Top(top::Arguments),
     /// Recognise the format of crawler messages, and show how they are read
     Preset(preset::Arguments),
     /// Inspect, copy, verify, compact or merge saved tables
@@ -149,7 +146,6 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Command::Topics(arguments) => topics::run(&arguments),
         #[cfg(feature = "kafka")]
         Command::Tap(arguments) => tap::run(&arguments),
-        Command::Top(arguments) => top::run(&arguments),
         Command::Preset(arguments) => preset::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         #[cfg(feature = "kafka")]

@@ -1,4 +1,4 @@
-//! The console: shows pages, tables and workers as web pages and terminal screens.
+//! The console: shows pages, tables and workers as web pages.
 //!
 //! ```text
 //! two pages ─► comparison ─► render ─► HTML ─► a file, or
@@ -14,7 +14,6 @@ pub(crate) mod comparison;
 pub(crate) mod evidence;
 pub(crate) mod exposition;
 pub(crate) mod form;
-pub(crate) mod frame;
 pub(crate) mod http;
 pub(crate) mod live;
 pub(crate) mod marks;

@@ -1,6 +1,6 @@
 //! Runs the program as users do, and reads what it writes.
 
-#![allow(dead_code, reason = "each test program uses a part of this")]
+#![allow(dead_code, unused_imports, reason = "each test program uses a part of this")]
 
 pub(crate) mod article;
 pub(crate) mod literals;
