@@ -34,6 +34,8 @@ mod replay;
 mod run;
 mod serve;
 mod settings;
+#[cfg(feature = "kafka")]
+mod shared_paragraphs;
 mod shell;
 mod summary;
 mod table;

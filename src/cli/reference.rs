@@ -9,7 +9,7 @@ const EXIT_STATUSES: [(u8, &str); 6] = [
     (0, "success"),
     (
         1,
-        "the run failed; or a check found a problem: `run --check` and `topics check` found something wrong, `preset \
+        "the run failed; or a check found a problem: `run --check` found something wrong, `preset \
          detect` does not recognise the format or finds no body",
     ),
     (2, "invalid arguments or configuration"),

@@ -47,8 +47,9 @@ const DETECTOR_SETTINGS_OF_RUNS: [&str; 9] = [
 ];
 
 /// The settings that are constants, each with advice for users who had changed it.
-const CONSTANTS: [(&str, &str); 25] = [
-    ("input.filter.literals", "a value that is not a message becomes a dead letter"),
+const CONSTANTS: [(&str, &str); 26] = [
+    ("input.fields.warc_file", "for bodies in WARC files, name the preset heritrix-log"),
+    ("input.fields.warc_offset", "for bodies in WARC files, name the preset heritrix-log"),
     ("page.work_max", "to spend less on large pages, lower page.bytes_max"),
     ("extract.nodes_max", "to spend less on large pages, lower page.bytes_max"),
     ("extract.depth_max", "to spend less on large pages, lower page.bytes_max"),
@@ -82,7 +83,12 @@ const CONSTANTS: [(&str, &str); 25] = [
 ];
 
 /// Settings that were removed, each with its former default and advice for users who had changed it.
-const GONE: [(&str, &str, &str); 7] = [
+const GONE: [(&str, &str, &str); 8] = [
+    (
+        "input.filter.literals",
+        "[]",
+        "name such a value under [input.filter.skip_if], as in \"\" = \"failed\"",
+    ),
     ("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page"),
     ("simhash.near.sketch_matches_far", "25", JUDGED),
     ("simhash.near.sketch_matches_short", "52", JUDGED),

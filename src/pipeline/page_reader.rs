@@ -346,8 +346,8 @@ mod tests {
             [
                 "charset (/charst)",
                 "content_type (/response_headers/Content-Type, /response_headers/content-type)",
-                "passthrough \"crawlid\" (/crawlid)",
                 "passthrough \"attrs\" (/attrs)",
+                "passthrough \"crawlid\" (/crawlid)",
             ]
         );
     }

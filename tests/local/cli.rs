@@ -428,3 +428,11 @@ fn doctor_reports_what_a_bug_report_needs_and_no_secret() {
         assert!(!report.stdout.contains("hunter2") && !report.stderr.contains("hunter2"));
     }
 }
+
+/// A command is added when another one goes.
+#[test]
+fn there_are_at_most_26_commands() {
+    let docs = std::fs::read_to_string("docs/commands.md").expect("the page");
+    let commands = docs.matches("```text\nleitong ").count();
+    assert!((20..=26).contains(&commands), "{commands}");
+}

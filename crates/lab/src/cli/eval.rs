@@ -16,7 +16,7 @@ use crate::eval::{EvaluatedDetector, Plan, evaluate};
 #[command(after_help = "\
 Examples:
   leitong-lab eval --detector simhash --detector paragraph pages.jsonl.gz
-  leitong-lab eval --html report.html labelled.jsonl.gz")]
+  leitong-lab eval --markdown tables.md labelled.jsonl.gz")]
 pub(super) struct Arguments {
     /// Detector to evaluate; repeat the option to evaluate several [default: all]
     #[arg(long, value_name = "NAME")]
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     variant: Vec<PathBuf>,
     /// File of verdicts of any program, scored instead of detectors; repeat the option to score several. One
     /// JSON object per line, with `page_id`, `kind` and `canonical_page_id` as `dedup` writes them
-    #[arg(long, value_name = "[NAME=]FILE", conflicts_with_all = ["detector", "variant", "config", "html", "texts", "pairs", "synonyms"])]
+    #[arg(long, value_name = "[NAME=]FILE", conflicts_with_all = ["detector", "variant", "config", "texts", "pairs", "synonyms"])]
     verdicts: Vec<VerdictFile>,
     /// Configuration file for extraction, segmentation, and the detectors named by --detector
     #[arg(long, value_name = "FILE")]
@@ -38,9 +38,6 @@ pub(super) struct Arguments {
     /// Write the tables as Markdown to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write the report with plots as HTML to this file
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
     /// Seed of the random number generator
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -68,8 +65,8 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Returns the files that are written, each with its option.
-    fn outputs(&self) -> [(&'static str, Option<&Path>); 3] {
-        [("--json", &self.json), ("--markdown", &self.markdown), ("--html", &self.html)]
+    fn outputs(&self) -> [(&'static str, Option<&Path>); 2] {
+        [("--json", &self.json), ("--markdown", &self.markdown)]
             .map(|(option, path)| (option, path.as_deref()))
     }
 
@@ -104,7 +101,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let files = [
         (&arguments.json, serde_json::to_string_pretty(&report)? + "\n"),
         (&arguments.markdown, tables.clone()),
-        (&arguments.html, report.html()),
     ];
     for (path, contents) in files {
         let Some(path) = path else { continue };

@@ -10,7 +10,6 @@
 //! same report except for times. Memory: all documents and fingerprints.
 
 mod evaluate;
-mod html;
 mod interval;
 pub(crate) mod pairs;
 mod parallel;
@@ -19,7 +18,6 @@ mod recall;
 mod recommend;
 mod report;
 mod stream;
-mod svg;
 mod verdicts;
 
 use std::sync::Arc;

@@ -22,8 +22,6 @@ pub struct InputConfig {
     pub preset: String,
     /// Folder with the WARC files that messages of `heritrix-log` name.
     pub warc_dir: Option<PathBuf>,
-    /// If a message has HTML and a text: reads the HTML, unlike the presets whose HTML is not always the whole page.
-    pub html_first: bool,
     /// JSON pointers to fields, such as `/response/body`, that replace those of the preset. Of several, the first
     /// that finds a usable value counts. `@key` is the key of the message.
     pub fields: FieldsConfig,
@@ -36,8 +34,8 @@ pub struct InputConfig {
 
 /// For each field, JSON pointers (`/response/body`) in order of preference: the first one that finds a usable value
 /// counts. `@key` is the key of the message. An empty list means the pointers of the preset. If a message has several
-/// bodies, `text` takes precedence over `html`, `html_b64`, `body` and `content`, in this order; with `html_first` it is
-/// the last. A pointer for one of these five, or for `warc_file`, replaces all bodies of the preset.
+/// bodies, `html` takes precedence over `html_b64`, `body`, `content` and `text`, in this order; with Leitong's own
+/// fields, `text` comes first. A pointer for one of these five replaces all bodies of the preset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldsConfig {
@@ -73,7 +71,7 @@ pub struct FieldsConfig {
 
 impl FieldsConfig {
     /// Returns the fields that have pointers, with these. Bodies are in order of preference.
-    pub(super) fn lists(&self, html_first: bool) -> Vec<(Field, &[String])> {
+    pub(super) fn lists(&self, text_first: bool) -> Vec<(Field, &[String])> {
         let mut lists = vec![
             (Field::Id, &self.id[..]),
             (Field::Url, &self.url),
@@ -90,7 +88,7 @@ impl FieldsConfig {
             (Field::Status, &self.status),
             (Field::FetchedAt, &self.fetched_at),
         ];
-        if html_first {
+        if !text_first {
             lists.sort_by_key(|(field, _)| *field == Field::Body(BodyForm::Text));
         }
         lists.retain(|(_, pointers)| !pointers.is_empty());
@@ -113,17 +111,10 @@ pub struct FilterConfig {
     /// Content types to read, such as `text/html` or `text/*`. A message without a content type is read.
     /// Empty: all.
     pub content_types: Vec<String>,
-    /// Whole values that are not messages, in addition to the preset's.
-    pub literals: Vec<String>,
-    /// Pointers, in addition to the preset's: a message is skipped if the value of one of them is true.
-    pub skip_if_true: Vec<String>,
-    /// Pointers, in addition to the preset's: a message is skipped if the value of one of them is false.
-    pub skip_if_false: Vec<String>,
-    /// Pointers, in addition to the preset's: a message is skipped if it has none of the fields in the value of one
-    /// of them.
-    pub skip_if_missing: Vec<String>,
-    /// Skips messages without a value, which crawlers write to delete a page.
-    pub skip_null: bool,
+    /// Messages to skip, in addition to the preset's: a JSON pointer, and `true`, `false` or `missing`, as in
+    /// `"/success" = "false"`. `missing` means that none of the fields is there that are read from this value. The
+    /// pointer `""` is the whole value, which may also be `null` or the text of a failure.
+    pub skip_if: BTreeMap<String, String>,
 }
 
 impl Default for InputConfig {
@@ -131,7 +122,6 @@ impl Default for InputConfig {
         Self {
             preset: "json".to_owned(),
             warc_dir: None,
-            html_first: false,
             fields: FieldsConfig::default(),
             passthrough: PassthroughConfig::default(),
             filter: FilterConfig::default(),

@@ -50,7 +50,12 @@ impl Recognizer {
             return named("raw-body");
         }
         if let Some(preset) = Preset::all().iter().find(|preset| {
-            preset.input.filter.literals.iter().any(|literal| value.trim_ascii_end() == literal.as_bytes())
+            preset
+                .input
+                .filter
+                .skip_if
+                .get("")
+                .is_some_and(|literal| value.trim_ascii_end() == literal.as_bytes())
         }) {
             return Some(preset);
         }

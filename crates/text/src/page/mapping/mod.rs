@@ -22,12 +22,11 @@ pub(crate) mod survey;
 mod value;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use filter::Filter;
 use pointer::{Pointer, Selector};
 use preset::KEY;
-
-use config::FilterConfig;
 
 pub use config::{FieldsConfig, InputConfig};
 pub use detect::Recognizer;
@@ -104,10 +103,11 @@ impl Mapping {
     pub fn new(config: &InputConfig) -> Result<Self, Vec<String>> {
         let preset = Preset::named(&config.preset).map_err(|hint| vec![format!("input.preset: {hint}")])?;
         let mut faults = Vec::new();
-        let filter = filter(config, preset, &mut faults);
-        let mut builder = Builder { selector: Selector::default(), pointers: 0, faults };
-        let sources = builder.fields(config, &preset.input);
-        let no_page = builder.no_page(&[&preset.input.filter, &config.filter], &sources);
+        let mut filter = filter(config, preset, &mut faults);
+        let mut builder = Builder { selector: Selector::default(), pointers: 0, skips_null: false, faults };
+        let sources = builder.fields(config, preset);
+        let mut no_page = builder.no_page(&preset.input.filter.skip_if, &sources, &mut filter);
+        no_page.extend(builder.no_page(&config.filter.skip_if, &sources, &mut filter));
         let passthrough = builder.passthrough(config, preset);
         let is_json = preset.name == "json";
         let whole_passthrough =
@@ -128,9 +128,8 @@ impl Mapping {
         let is_plain = is_json
             && config.fields == FieldsConfig::default()
             && no_page.is_empty()
-            && !config.html_first
             && passthrough.is_empty();
-        let Builder { selector, faults, .. } = builder;
+        let Builder { selector, faults, skips_null, .. } = builder;
         if !faults.is_empty() {
             return Err(faults);
         }
@@ -143,7 +142,7 @@ impl Mapping {
             withdrawn,
             no_page,
             filter,
-            skips_null: preset.input.filter.skip_null || config.filter.skip_null,
+            skips_null,
             is_plain,
         })
     }
@@ -300,12 +299,6 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
             ));
         }
     }
-    config
-        .filter
-        .literals
-        .iter()
-        .chain(&preset.input.filter.literals)
-        .for_each(|text| filter.add_literal(text));
     filter
 }
 
@@ -313,6 +306,8 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
 struct Builder {
     selector: Selector,
     pointers: usize,
+    /// True if a message without a value is skipped.
+    skips_null: bool,
     faults: Vec<String>,
 }
 
@@ -338,8 +333,8 @@ impl Builder {
     }
 
     /// Collects the sources of all fields: those in `config`, and those of `preset` for the other fields.
-    fn fields(&mut self, config: &InputConfig, preset: &InputConfig) -> Vec<(Field, Vec<Source>)> {
-        let own = config.fields.lists(config.html_first);
+    fn fields(&mut self, config: &InputConfig, preset: &Preset) -> Vec<(Field, Vec<Source>)> {
+        let own = config.fields.lists(false);
         let is_body = |field: Field| matches!(field, Field::Body(_) | Field::WarcFile | Field::WarcOffset);
         let replaced =
             |field: Field| own.iter().any(|(own, _)| *own == field || is_body(*own) && is_body(field));
@@ -348,7 +343,7 @@ impl Builder {
             let key = format!("fields.{}", field.name());
             sources.push((*field, self.sources(pointers, &key, *field)));
         }
-        for (field, pointers) in preset.fields.lists(config.html_first || preset.html_first) {
+        for (field, pointers) in preset.input.fields.lists(preset.name == "json") {
             if !replaced(field) {
                 sources.push((field, self.sources(pointers, "", field)));
             }
@@ -356,28 +351,34 @@ impl Builder {
         sources
     }
 
-    /// Collects the conditions under which a message has no page.
-    fn no_page(&mut self, filters: &[&FilterConfig], sources: &[(Field, Vec<Source>)]) -> Vec<NoPage> {
-        let mut conditions = Vec::new();
-        for filter in filters {
-            for (pointers, key, truth) in [
-                (&filter.skip_if_true, "filter.skip_if_true", true),
-                (&filter.skip_if_false, "filter.skip_if_false", false),
-            ] {
-                let slots = pointers.iter().filter_map(|pointer| self.slot(pointer, key, false));
-                conditions.extend(slots.map(|slot| NoPage::Says(slot, truth)));
-            }
-            for pointer in &filter.skip_if_missing {
-                match below(pointer, sources) {
-                    0 => self.faults.push(format!(
-                        "input.filter.skip_if_missing: no field is read from {pointer:?}; name the value that contains \
-                         the fields of a page"
-                    )),
-                    slots => conditions.push(NoPage::NoneOf(slots)),
+    /// Collects the conditions under which a message has no page. Those on the whole value go into `filter`.
+    fn no_page(
+        &mut self,
+        conditions: &BTreeMap<String, String>,
+        sources: &[(Field, Vec<Source>)],
+        filter: &mut Filter,
+    ) -> Vec<NoPage> {
+        let mut found = Vec::new();
+        for (pointer, condition) in conditions {
+            match (pointer.as_str(), condition.as_str()) {
+                ("", "null") => self.skips_null = true,
+                ("", text) => filter.add_literal(text),
+                (_, "true" | "false") => {
+                    let slot = self.slot(pointer, "filter.skip_if", false);
+                    found.extend(slot.map(|slot| NoPage::Says(slot, condition == "true")));
                 }
+                (_, "missing") => match below(pointer, sources) {
+                    0 => self.faults.push(format!(
+                        "input.filter.skip_if: no field is read from {pointer:?}; name a value that contains fields"
+                    )),
+                    slots => found.push(NoPage::NoneOf(slots)),
+                },
+                (_, _) => self.faults.push(format!(
+                    "input.filter.skip_if: the condition for {pointer:?} must be true, false or missing"
+                )),
             }
         }
-        conditions
+        found
     }
 
     fn passthrough(&mut self, config: &InputConfig, preset: &Preset) -> Vec<(String, Slot)> {

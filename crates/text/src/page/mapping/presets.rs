@@ -53,7 +53,7 @@ mod tests {
     /// format accepts.
     #[test]
     fn the_json_preset_knows_all_alternative_names() {
-        let lists = PRESETS[0].input.fields.lists(false);
+        let lists = PRESETS[0].input.fields.lists(true);
         for (field, names) in crate::page::aliases::ALIASES {
             let (_, known) = lists.iter().find(|(known, _)| *known == field).expect("each field is listed");
             for name in names {
