@@ -520,9 +520,9 @@ mod tests {
                 "leitong.toml: line 4: kafka.transaction.linger_ms = (4 characters, not shown): is always 50 now; remove it: to publish sooner, run more \
                  instances",
                 "leitong.toml: line 8: shingle.size = 6: is not a setting of a run; remove it, or move it to a detector file, which \
-                 eval, tune and compare read with --variant (a run uses 5)",
+                 `leitong compare` and leitong-lab read with --variant (a run uses 5)",
                 "leitong.toml: line 6: simhash.near.confirm = \"none\": is not a setting of a run; remove it, or move it to a detector \
-                 file, which eval, tune and compare read with --variant (a run uses \"sketch\")",
+                 file, which `leitong compare` and leitong-lab read with --variant (a run uses \"sketch\")",
                 "leitong.toml: line 10: traces.endpoint = \"http://localhost:4318/\": is no longer a setting; remove it: set the \
                  environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead",
             ]

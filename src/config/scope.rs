@@ -1,7 +1,7 @@
 //! Decides which settings a file may hold.
 //!
 //! A configuration holds the settings that an operator or the builder of a corpus changes. A detector file,
-//! which `eval`, `tune` and `compare` read with `--variant`, holds every setting of the detectors. All other
+//! which `compare` and `leitong-lab` read with `--variant`, holds every setting of the detectors. All other
 //! settings are constants: their values are the defaults of the types in [`super`], which also explain them.
 //! [ADR 43](../../docs/adr/0043-settings-that-users-change.md) has the reason for each.
 
@@ -137,8 +137,8 @@ impl File {
                 None => no_longer(way_on),
             },
             (_, Self::Configuration) => format!(
-                "is not a setting of a run; remove it, or move it to a detector file, which eval, tune and compare read with \
-                 --variant{}",
+                "is not a setting of a run; remove it, or move it to a detector file, which `leitong compare` and leitong-lab read \
+                 with --variant{}",
                 default.map_or(String::new(), |default| format!(" (a run uses {default})"))
             ),
             (_, Self::Detector) => {

@@ -161,7 +161,7 @@ pub(crate) struct Live {
     pub paused: bool,
     /// Lag of the partitions that this instance reads.
     pub lag: Vec<Lag>,
-    /// Number of all partitions of the log, whoever owns them.
+    /// Number of all partitions of the log, those of other instances included.
     pub log_partitions: u64,
     /// Tables of the log partitions.
     pub tables: Vec<Table>,

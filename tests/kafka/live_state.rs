@@ -1,4 +1,4 @@
-//! What running workers say of themselves over HTTP, and template alarms.
+//! The state of running workers over HTTP, and template alarms.
 
 use serde_json::{Value, json};
 

@@ -215,7 +215,7 @@ fn errors_about_nan_and_infinity_name_the_line() {
 fn commands_that_need_kafka_require_its_address() {
     let folder = tempfile::tempdir().expect("a folder");
     let empty = write(folder.path(), "empty.toml", "[kafka]\nbootstrap_servers = \" \"\n");
-    for command in [&["run"][..], &["topics", "create"], &["topics", "check"], &["replay"]] {
+    for command in [&["run"][..], &["topics", "create"], &["replay"]] {
         for config in [None, Some(&empty)] {
             let mut arguments: Vec<&std::ffi::OsStr> = command.iter().map(std::ffi::OsStr::new).collect();
             arguments.extend(config.iter().flat_map(|file| ["--config".as_ref(), file.as_os_str()]));
@@ -308,7 +308,7 @@ fn no_run_decides_with_a_detector_that_is_only_for_comparison() {
     {
         let refused = run(&[command, &["--detector", "shingle"]].concat());
         assert_eq!(refused.status, 2, "{}", refused.stderr);
-        let says = "--detector \"shingle\": is only for comparison, in eval, tune and compare";
+        let says = "--detector \"shingle\": is only for comparison, in `leitong compare` and leitong-lab";
         assert!(refused.stderr.contains(says), "{command:?}: {}", refused.stderr);
     }
     let pages = ["examples/pages.jsonl#zh-pc", "examples/pages.jsonl#zh-pc-tw"];
