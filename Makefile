@@ -119,7 +119,7 @@ beside = set -m; { exec nice -n 19 $(MAKE) --no-print-directory $(2); } > $(3) 2
 
 .PHONY: test
 test: prerequisites broker-tools format-check lint ## What a change can break: format, lints, all but the slow tests
-	cargo test --locked $(PACKAGES) --no-run --lib --bins --examples --test local --test kafka
+	cargo test --locked $(PACKAGES) --no-run --lib --bins --examples --test local --test lab --test kafka
 	$(call beside,brokers,unit,target/unit.log)
 
 # `make test` leaves out tests that take long and rarely break.
