@@ -54,6 +54,10 @@ install = { if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 build: prerequisites ## Build the program: target/release/leitong
 	cargo build --release --locked
 
+.PHONY: lab
+lab: prerequisites ## Build the laboratory: target/release/leitong-lab
+	cargo build --release --locked --package leitong-lab
+
 .PHONY: debian
 debian: build ## Make the Debian package: target/debian/leitong_*.deb
 	@command -v dpkg-shlibdeps >/dev/null || $(call install,dpkg-dev,the Debian package)
@@ -115,7 +119,7 @@ beside = set -m; { exec nice -n 19 $(MAKE) --no-print-directory $(2); } > $(3) 2
 
 .PHONY: test
 test: prerequisites broker-tools format-check lint ## What a change can break: format, lints, all but the slow tests
-	cargo test --locked $(PACKAGES) --no-run --lib --bins --examples --test local --test kafka
+	cargo test --locked $(PACKAGES) --no-run --lib --bins --examples --test local --test lab --test kafka
 	$(call beside,brokers,unit,target/unit.log)
 
 # `make test` leaves out tests that take long and rarely break.
@@ -138,7 +142,7 @@ lint: prerequisites
 
 .PHONY: unit
 unit: prerequisites ## The tests that need no broker: what to run while working
-	cargo test --locked $(PACKAGES) --lib --bins --examples --test local -- --skip archives::
+	cargo test --locked $(PACKAGES) --lib --bins --examples --test local --test lab -- --skip archives::
 	cargo test --locked $(PACKAGES) --doc
 
 # The tests over brokers that take long or need other servers: `make brokers` runs all others.
@@ -259,7 +263,7 @@ screenshots: ## Take the pictures of docs/operations.md again
 	LEITONG_SCREENSHOTS=write cargo test --locked $(PACKAGES) --lib -- --ignored chromium::
 
 .PHONY: quality
-quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
+quality: build lab ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
 	tools/measure/quality.sh docs/quality.md tools/measure/results/quality.md
 
 .PHONY: readme-figures
@@ -268,15 +272,15 @@ readme-figures: build ## Measure plain SimHash on the labelled pages of LEITONG_
 	tools/measure/readme_chart.py docs/images/quality-and-speed.svg
 
 .PHONY: side-by-side
-side-by-side: build ## Score Leitong, MinHash and the paper's SimHash on labelled pages: PAGES=FILE
+side-by-side: build lab ## Score Leitong, MinHash and the paper's SimHash on labelled pages: PAGES=FILE
 	tools/measure/side_by_side.sh "$(PAGES)"
 
 .PHONY: evaluation
-evaluation: build ## Compare all detectors on the labelled pages of LEITONG_DATA (tools/measure/results/detectors.md)
+evaluation: lab ## Compare all detectors on the labelled pages of LEITONG_DATA (tools/measure/results/detectors.md)
 	tools/measure/evaluation.sh tools/measure/results/detectors.md
 
 .PHONY: experiments
-experiments: build ## Rerun the papers' experiments on the labelled pages of LEITONG_DATA (tools/measure/results/papers.md)
+experiments: build lab ## Rerun the papers' experiments on the labelled pages of LEITONG_DATA (tools/measure/results/papers.md)
 	tools/measure/experiments.py tools/measure/results/papers.md
 
 .PHONY: bench-kafka
@@ -304,8 +308,8 @@ kills: build ## Kill and continue a run over DOCUMENTS (a million) documents, an
 	tools/measure/corpora_kills.py target/release/leitong
 
 .PHONY: bench-table
-bench-table: build ## Measure the centroid table: the figures of docs/performance.md
-	target/release/leitong bench --sizes 1,10 --distances 3,5,7
+bench-table: lab ## Measure the centroid table: the figures of docs/performance.md
+	target/release/leitong-lab bench --sizes 1,10 --distances 3,5,7
 
 .PHONY: hooks
 hooks: ## Check the subject of each commit that is made in this clone

@@ -208,7 +208,7 @@ fn messages() {
 /// Writes the first sample message of each preset in the tests.
 fn mappings() {
     use base64::Engine;
-    for (at, preset) in leitong_text::page::mapping::PRESETS.iter().enumerate() {
+    for (at, preset) in leitong_text::page::mapping::Preset::all().iter().enumerate() {
         let samples =
             fs::read_to_string(format!("tests/data/presets/{}.jsonl", preset.name)).expect("samples");
         let line = samples.lines().next().expect("a sample");

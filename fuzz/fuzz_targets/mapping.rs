@@ -14,7 +14,7 @@ use leitong::config::kafka::PagesConfig;
 use leitong::pipeline::Message;
 use leitong_base::record::Received;
 use leitong_text::page::PageConfig;
-use leitong_text::page::mapping::{Mapping, MessageOutcome, PRESETS, Recognizer, Survey};
+use leitong_text::page::mapping::{Mapping, MessageOutcome, Preset, Recognizer, Survey};
 use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 2048;
@@ -30,7 +30,7 @@ static MAPPINGS: LazyLock<Vec<Mapping>> = LazyLock::new(|| {
         }
         Mapping::new(&config).expect("right settings")
     };
-    let twice = PRESETS.iter().flat_map(|preset| [preset.name; 2]);
+    let twice = Preset::all().iter().flat_map(|preset| [preset.name; 2]);
     twice.enumerate().map(mapping).collect()
 });
 static RECOGNIZER: LazyLock<Recognizer> = LazyLock::new(Recognizer::default);

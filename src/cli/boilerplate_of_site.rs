@@ -1,6 +1,5 @@
 //! `leitong boilerplate site`: lists the paragraphs that pages of one site share, read from the page topic of
-//! a worker. It is meant for a template alarm that came without these paragraphs, since the instance that
-//! raised it does not read the site's pages.
+//! a worker, for the site that a template alarm names.
 //!
 //! In: a site, as the alarm names it; the messages of the page topic from a given time on. Out: a list of
 //! boilerplate with up to three paragraphs that at least half of the pages share. The command joins no
@@ -18,6 +17,7 @@ use super::documents;
 use super::interrupt::Interrupt;
 use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong};
+use super::shared_paragraphs::{Shared, Site};
 use super::tap::{From, from};
 use crate::config::Config;
 use crate::kafka::received::Received as OfTopic;
@@ -25,7 +25,6 @@ use crate::kafka::tail::Tail;
 use crate::pipeline::document;
 use crate::pipeline::page_message::Message;
 use crate::pipeline::page_reader::PageReader;
-use crate::telemetry::shared_paragraphs::{Shared, Site};
 use crate::telemetry::templates;
 use leitong_base::record::Received;
 use leitong_base::terminal;

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::difference::{Difference, cell, clip, wrap};
 use super::documents;
 use super::extract::html_page;
 use super::open;
@@ -20,6 +19,7 @@ use crate::console::render::file_of_comparison;
 use crate::console::render::language::Language;
 use leitong_base::record::Outcome;
 use leitong_base::terminal;
+use leitong_text::difference::{Difference, cell, clip, wrap};
 use leitong_text::page::Page;
 use leitong_text::segment::Terms;
 

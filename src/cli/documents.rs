@@ -20,9 +20,8 @@ use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_corpora::sink::WholeLines;
 use leitong_corpora::source::{
-    Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
+    Input, Inputs, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
 };
-use leitong_lab::pages::Label;
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::Terms;
@@ -107,14 +106,6 @@ pub(super) fn for_each_record(
     check_records(source.read_so_far(), false)
 }
 
-/// Returns the label of a record, if it is a JSON line that has one.
-pub(super) fn label(record: &Record) -> Option<Label> {
-    match &record.payload {
-        Payload::Json(line) => Label::from_line(line),
-        _ => None,
-    }
-}
-
 impl Counted {
     /// Calls `take` with the terms of each page. Returns the exit status, and the output for [`Self::write`].
     pub(super) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<(ExitCode, Parts)> {
@@ -123,7 +114,7 @@ impl Counted {
         let config = settings::config(self.config.as_deref(), None, None)?;
         let segmenter = settings::segmenter(&config)?;
         let mut terms = Terms::default();
-        let status = for_each(&self.inputs, &config, |_, document, _| {
+        let status = for_each(&self.inputs, &config, |document| {
             segmenter.segment(&document, &mut terms);
             take(&terms);
         })?;
@@ -176,19 +167,14 @@ pub(super) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Input
     Ok(Inputs::new(open(paths)?, settings::input_rules(config)?, Arc::default()))
 }
 
-/// Calls `take` with the id, document and label of each page that has a main text. Reports records that cannot be
+/// Calls `take` with the document of each page that has a main text. Reports records that cannot be
 /// read, and the number of pages without a main text. Returns the exit status.
-pub(super) fn for_each(
-    inputs: &[PathBuf],
-    config: &Config,
-    mut take: impl FnMut(String, Document, Option<Label>),
-) -> anyhow::Result<ExitCode> {
+fn for_each(inputs: &[PathBuf], config: &Config, mut take: impl FnMut(Document)) -> anyhow::Result<ExitCode> {
     let source = source(inputs, config)?;
     let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut extractor = Extractor::new(&config.extract);
     let (mut left_out, mut unread) = (0_u64, UnreadRecords::default());
     for_each_record(source, |record| {
-        let label = label(&record);
         let page = match reader.record_of_file(&record.place, record.payload) {
             Ok(MessageOutcome::Page(page)) => Some(page),
             Ok(MessageOutcome::Skipped(_)) => None,
@@ -202,8 +188,8 @@ pub(super) fn for_each(
             let reading = document::read(page, &mut extractor, &mut work).ok()?;
             reading.no_content.is_none().then_some(reading.document)
         };
-        match page.and_then(|page| Some((document(&page)?, page.id))) {
-            Some((document, id)) => take(id, document, label),
+        match page.and_then(|page| document(&page)) {
+            Some(document) => take(document),
             None => left_out += 1,
         }
         Ok(())

@@ -4,7 +4,6 @@
 //! program prints no message, saves nothing, and ends with 141, as a shell reports for a program that SIGPIPE
 //! has ended.
 
-mod bench;
 mod boilerplate;
 #[cfg(feature = "kafka")]
 mod boilerplate_of_site;
@@ -13,12 +12,10 @@ mod compare;
 mod config;
 mod console;
 mod dedup;
-mod difference;
 #[cfg(feature = "kafka")]
 mod doctor;
 mod documents;
 mod done;
-mod eval;
 mod extract;
 mod idf;
 mod interrupt;
@@ -28,7 +25,6 @@ mod open;
 mod outputs;
 mod parts;
 mod passages;
-mod perturb;
 mod preset;
 mod progress;
 mod reference;
@@ -36,19 +32,18 @@ mod reference;
 mod replay;
 #[cfg(feature = "kafka")]
 mod run;
-mod score;
 mod serve;
 mod settings;
+#[cfg(feature = "kafka")]
+mod shared_paragraphs;
 mod shell;
 mod summary;
 mod table;
 #[cfg(feature = "kafka")]
 mod tap;
 mod texts;
-mod top;
 #[cfg(feature = "kafka")]
 mod topics;
-mod tune;
 
 use std::ffi::OsString;
 use std::io;
@@ -89,18 +84,10 @@ enum Command {
     Compare(compare::Arguments),
     /// Compare pages in the browser
     Console(console::Arguments),
-    /// Measure how well detectors work on your pages
-    Eval(eval::Arguments),
-    /// Generate realistic near-duplicates of your pages, for testing
-    Perturb(perturb::Arguments),
-    /// Find the best threshold of a detector for your pages
-    Tune(tune::Arguments),
     /// Build tables of term frequencies (IDF)
     Idf(idf::Arguments),
     /// List paragraphs that are common to many pages
     Boilerplate(boilerplate::Arguments),
-    /// Measure throughput and table size on this machine
-    Bench(bench::Arguments),
     /// Serve look-ups and verdicts over HTTP, without a broker
     Serve(serve::Arguments),
     /// Run the Kafka worker
@@ -115,8 +102,6 @@ enum Command {
     /// Show verdicts as they are published
     #[cfg(feature = "kafka")]
     Tap(tap::Arguments),
-    /// Watch workers on the terminal: throughput, lag, tables, dead letters
-    Top(top::Arguments),
     /// Recognise the format of crawler messages, and show how they are read
     Preset(preset::Arguments),
     /// Inspect, copy, verify, compact or merge saved tables
@@ -152,12 +137,8 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Console(arguments) => console::run(&arguments),
-        Command::Eval(arguments) => eval::run(&arguments),
-        Command::Perturb(arguments) => perturb::run(&arguments),
-        Command::Tune(arguments) => tune::run(&arguments),
         Command::Idf(arguments) => idf::run(&arguments),
         Command::Boilerplate(arguments) => boilerplate::run(&arguments),
-        Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "kafka")]
         Command::Run(arguments) => run::run(&arguments),
@@ -167,7 +148,6 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Command::Topics(arguments) => topics::run(&arguments),
         #[cfg(feature = "kafka")]
         Command::Tap(arguments) => tap::run(&arguments),
-        Command::Top(arguments) => top::run(&arguments),
         Command::Preset(arguments) => preset::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         #[cfg(feature = "kafka")]

@@ -9,13 +9,13 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
 use super::documents;
-use super::settings;
+use super::settings::{self, wrong};
 use crate::config::Config;
 #[cfg(feature = "kafka")]
 use crate::kafka::sample;
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
-use leitong_text::page::mapping::{InputConfig, PRESETS, Preset, Survey};
+use leitong_text::page::mapping::{InputConfig, Preset, Survey};
 #[cfg(feature = "kafka")]
 use leitong_text::page::{decompressed, without_schema_head};
 
@@ -35,8 +35,12 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the presets
-    List,
+    /// List the presets, or print one: settings that you can copy and change
+    List {
+        /// Preset to print
+        #[arg(value_name = "PRESET")]
+        name: Option<String>,
+    },
     /// Recognise the preset of some messages, or guess a mapping, and show which fields are read
     #[command(after_help = "\
     Examples:
@@ -53,11 +57,17 @@ enum Action {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let Action::Detect { config, source } = &arguments.action else {
-        let lines: String =
-            PRESETS.iter().map(|preset| format!("{:<16}{}\n", preset.name, preset.about)).collect();
-        documents::print(&lines)?;
-        return Ok(ExitCode::SUCCESS);
+    let (config, source) = match &arguments.action {
+        Action::List { name: Some(name) } => {
+            documents::print(Preset::named(name).map_err(wrong)?.text)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Action::List { name: None } => {
+            let line = |preset: &Preset| format!("{:<16}{}\n", preset.name, preset.about);
+            documents::print(&Preset::all().iter().map(line).collect::<String>())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Action::Detect { config, source } => (config, source),
     };
     let is_file = source == Path::new("-") || source.exists();
     let samples = match is_file {
@@ -145,7 +155,7 @@ fn describe(survey: &Survey, is_file: bool) -> String {
         guessed(survey, &mut out);
         return out;
     };
-    let about = Preset::named(name).map_or("", |preset| preset.about);
+    let about = Preset::named(name).map_or("", |preset| &preset.about);
     let _ = writeln!(out, "# {count} of {samples} messages look like {name}: {about}");
     for (other, count) in &survey.presets[1..] {
         let _ = writeln!(out, "# {count} look like {other}");

@@ -9,8 +9,8 @@ const EXIT_STATUSES: [(u8, &str); 6] = [
     (0, "success"),
     (
         1,
-        "the run failed; or a check found a problem: `run --check` and `topics check` found something wrong, `preset \
-         detect` does not recognise the format or finds no body, `top --once` got no answer from a worker",
+        "the run failed; or a check found a problem: `run --check` found something wrong, `preset \
+         detect` does not recognise the format or finds no body",
     ),
     (2, "invalid arguments or configuration"),
     (3, "some records became dead letters or are not part of the result, or documents are in no output"),

@@ -1,4 +1,4 @@
-//! `leitong topics create | check | migrate`: sets up the worker's topics.
+//! `leitong topics create | migrate`: sets up the worker's topics.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,15 +26,6 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
-    /// List every topic setting that differs from what the worker needs. The exit status is 1 if there is any
-    #[command(after_help = "\
-    Example:
-  leitong topics check --config leitong.toml")]
-    Check {
-        /// Configuration file
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-    },
     /// Change the settings of a changelog topic from an older version in one request: no compaction, and no
     /// retention limit. Then check all topics
     #[command(after_help = "\
@@ -48,23 +39,22 @@ enum Action {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let (Action::Create { config } | Action::Check { config } | Action::Migrate { config }) =
-        &arguments.action;
+    let (Action::Create { config } | Action::Migrate { config }) = &arguments.action;
     let config = settings::kafka_config(config.as_deref())?.kafka;
     let topics = Topics::new(&config)?;
-    if matches!(arguments.action, Action::Create { .. }) {
-        for name in topics.create()? {
-            documents::print(&format!("created topic {name}\n"))?;
-        }
-    }
-    if matches!(arguments.action, Action::Migrate { .. }) {
-        let what = if topics.migrate()? { "was migrated" } else { "needs no migration" };
-        documents::print(&format!("topic {} {what}\n", config.topics.centroids))?;
-    }
     let heard_within = match arguments.action {
-        // Brokers may not have heard yet of topics that were created a moment ago.
-        Action::Create { .. } => CALL_TIMEOUT,
-        Action::Check { .. } | Action::Migrate { .. } => HEARD_WITHIN,
+        Action::Create { .. } => {
+            for name in topics.create()? {
+                documents::print(&format!("created topic {name}\n"))?;
+            }
+            // Brokers may not have heard yet of topics that were created a moment ago.
+            CALL_TIMEOUT
+        }
+        Action::Migrate { .. } => {
+            let what = if topics.migrate()? { "was migrated" } else { "needs no migration" };
+            documents::print(&format!("topic {} {what}\n", config.topics.centroids))?;
+            HEARD_WITHIN
+        }
     };
     let (differences, counts) = topics.check(heard_within)?;
     if counts.compacted_changelog {

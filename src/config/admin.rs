@@ -9,12 +9,13 @@ use super::redact;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminConfig {
-    /// Address on which `/livez`, `/readyz` and `/metrics` are served: `address:port`. Port 0 picks a free
+    /// Address on which `/livez`, `/readyz`, `/metrics` and `/state` are served: `address:port`. Port 0 picks a free
     /// port; an empty text turns the port off. There is no authentication, so the default is the loopback
     /// interface.
     pub address: String,
     /// Serve a read-only web page at `/console/` of the same port: throughput, lag, tables, dead letters, and
-    /// duplicates by corpus and host (docs/operations.md). Unlike the metrics, it shows hosts and urls of pages.
+    /// duplicates by corpus and host (docs/operations.md). Unlike the metrics, it shows hosts and urls of pages, and so
+    /// does `/state` then.
     pub console: bool,
 }
 

@@ -48,7 +48,7 @@ pub struct KafkaConfig {
     /// lost, its partition then needs no restore. Each instance needs the memory, or disk space, of all
     /// tables.
     pub standby: bool,
-    /// Settings of the topics that `leitong topics create` makes. `topics check` and `run` compare
+    /// Settings of the topics that `leitong topics create` makes. `run --check` and `run` compare
     /// `log_partitions` and `message_bytes_max` with the topics.
     pub create: CreateConfig,
     /// Any properties of librdkafka, such as `security.protocol` or `sasl.password`, for all clients. Keep

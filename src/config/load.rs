@@ -301,7 +301,7 @@ pub(crate) fn for_comparison_only(name: &str) -> Option<String> {
     let deciding = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
     BASELINES.contains(&name).then(|| {
         format!(
-            "is only for comparison, in eval, tune and compare (--detector or --variant); choose one of {}",
+            "is only for comparison, in `leitong compare` and leitong-lab (--detector or --variant); choose one of {}",
             deciding.collect::<Vec<_>>().join(", ")
         )
     })
@@ -504,7 +504,7 @@ mod tests {
     #[test]
     fn settings_of_older_versions_are_ignored_at_their_defaults_and_refused_otherwise() {
         let old = "[extract]\nnodes_max = 300000\n[simhash]\nhash = \"${X:-xxh3}\"\n\
-                   [word-network.near]\nsimilarity_above = 0.9\n[input.filter]\nliterals = []\n\
+                   [word-network.near]\nsimilarity_above = 0.9\n[input.fields]\nwarc_file = []\n\
                    [agglomerate-term]\ngap_share = 0.5\nterms_max = 20\n[i-match]\nlexicons = 1\n[admin]\nexemplars = false\n";
         assert_eq!(parsed(old), Ok(Config::default()));
         let changed = "[extract]\nnodes_max = 300001\n[kafka.transaction]\nlinger_ms = \"soon\"\n[simhash.near]\n\
@@ -520,9 +520,9 @@ mod tests {
                 "leitong.toml: line 4: kafka.transaction.linger_ms = (4 characters, not shown): is always 50 now; remove it: to publish sooner, run more \
                  instances",
                 "leitong.toml: line 8: shingle.size = 6: is not a setting of a run; remove it, or move it to a detector file, which \
-                 eval, tune and compare read with --variant (a run uses 5)",
+                 `leitong compare` and leitong-lab read with --variant (a run uses 5)",
                 "leitong.toml: line 6: simhash.near.confirm = \"none\": is not a setting of a run; remove it, or move it to a detector \
-                 file, which eval, tune and compare read with --variant (a run uses \"sketch\")",
+                 file, which `leitong compare` and leitong-lab read with --variant (a run uses \"sketch\")",
                 "leitong.toml: line 10: traces.endpoint = \"http://localhost:4318/\": is no longer a setting; remove it: set the \
                  environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead",
             ]

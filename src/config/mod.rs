@@ -117,7 +117,7 @@ pub struct Config {
 impl Config {
     /// Replaces the detector and the settings of all detectors by those of `variant`, and keeps all others.
     #[must_use]
-    pub(crate) fn with_detector_of(self, variant: Self) -> Self {
+    pub fn with_detector_of(self, variant: Self) -> Self {
         Self {
             input: self.input,
             page: self.page,

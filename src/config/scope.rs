@@ -1,7 +1,7 @@
 //! Decides which settings a file may hold.
 //!
 //! A configuration holds the settings that an operator or the builder of a corpus changes. A detector file,
-//! which `eval`, `tune` and `compare` read with `--variant`, holds every setting of the detectors. All other
+//! which `compare` and `leitong-lab` read with `--variant`, holds every setting of the detectors. All other
 //! settings are constants: their values are the defaults of the types in [`super`], which also explain them.
 //! [ADR 43](../../docs/adr/0043-settings-that-users-change.md) has the reason for each.
 
@@ -47,8 +47,9 @@ const DETECTOR_SETTINGS_OF_RUNS: [&str; 9] = [
 ];
 
 /// The settings that are constants, each with advice for users who had changed it.
-const CONSTANTS: [(&str, &str); 25] = [
-    ("input.filter.literals", "a value that is not a message becomes a dead letter"),
+const CONSTANTS: [(&str, &str); 26] = [
+    ("input.fields.warc_file", "for bodies in WARC files, name the preset heritrix-log"),
+    ("input.fields.warc_offset", "for bodies in WARC files, name the preset heritrix-log"),
     ("page.work_max", "to spend less on large pages, lower page.bytes_max"),
     ("extract.nodes_max", "to spend less on large pages, lower page.bytes_max"),
     ("extract.depth_max", "to spend less on large pages, lower page.bytes_max"),
@@ -82,7 +83,12 @@ const CONSTANTS: [(&str, &str); 25] = [
 ];
 
 /// Settings that were removed, each with its former default and advice for users who had changed it.
-const GONE: [(&str, &str, &str); 7] = [
+const GONE: [(&str, &str, &str); 8] = [
+    (
+        "input.filter.literals",
+        "[]",
+        "name such a value under [input.filter.skip_if], as in \"\" = \"failed\"",
+    ),
     ("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page"),
     ("simhash.near.sketch_matches_far", "25", JUDGED),
     ("simhash.near.sketch_matches_short", "52", JUDGED),
@@ -131,8 +137,8 @@ impl File {
                 None => no_longer(way_on),
             },
             (_, Self::Configuration) => format!(
-                "is not a setting of a run; remove it, or move it to a detector file, which eval, tune and compare read with \
-                 --variant{}",
+                "is not a setting of a run; remove it, or move it to a detector file, which `leitong compare` and leitong-lab read \
+                 with --variant{}",
                 default.map_or(String::new(), |default| format!(" (a run uses {default})"))
             ),
             (_, Self::Detector) => {

@@ -1,4 +1,4 @@
-//! The console of a running worker on its admin port: one read-only page.
+//! The state of a running worker on its admin port: JSON, and one read-only page if the console is enabled.
 //!
 //! Cost of an answer: that of `/metrics`, plus a few hundred lines of HTML.
 
@@ -21,6 +21,8 @@ use crate::telemetry::health::Health;
 use crate::telemetry::{tally, templates};
 use leitong_base::record::Timestamp;
 
+/// Path of the state as JSON.
+const STATE: &str = "/state";
 /// Path of the console on the port.
 const BASE: &str = "/console/";
 
@@ -30,16 +32,26 @@ pub(crate) struct AdminConsole {
     metrics: PrometheusHandle,
     history: Mutex<History>,
     started: Instant,
+    /// True if the page is served, and the state names hosts and urls.
+    has_page: bool,
     /// The check for requests that web pages of other sites send.
     site: SameSite,
 }
 
 impl AdminConsole {
-    /// Creates the console of this process, whose pages are counted from now on.
+    /// Creates the console of this process. With `has_page`, its pages are counted by corpus and host from now on.
     #[must_use]
-    pub(crate) fn begin(health: Arc<Health>, metrics: PrometheusHandle, is_loopback: bool) -> Self {
-        tally::begin();
+    pub(crate) fn begin(
+        health: Arc<Health>,
+        metrics: PrometheusHandle,
+        has_page: bool,
+        is_loopback: bool,
+    ) -> Self {
+        if has_page {
+            tally::begin();
+        }
         Self {
+            has_page,
             health,
             metrics,
             history: Mutex::default(),
@@ -63,23 +75,28 @@ impl AdminConsole {
     #[must_use]
     pub(crate) fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
         let path = request.uri.path();
-        let rest = if path == "/console" { "" } else { path.strip_prefix(BASE)? };
+        let page = match path {
+            STATE => None,
+            "/console" if self.has_page => Some(""),
+            path if self.has_page => Some(path.strip_prefix(BASE)?),
+            _ => return None,
+        };
         if let Some(why) = self.site.refusal(request.version, &request.headers) {
             let body = format!("{why}\n");
             let answer =
                 Answer { status: StatusCode::FORBIDDEN, content_type: "text/plain; charset=utf-8", body };
             return Some(answer.into_response());
         }
-        let answer = match rest {
-            "" => self.page(request),
-            "state.json" => Answer {
+        let answer = match page {
+            None => Answer {
                 status: StatusCode::OK,
                 content_type: "application/json",
                 body: serde_json::to_string(&self.live()).unwrap_or_default(),
             },
-            "style.css" => Answer::style(),
-            "live.js" => Answer::script(),
-            _ => return None,
+            Some("") => self.page(request),
+            Some("style.css") => Answer::style(),
+            Some("live.js") => Answer::script(),
+            Some(_) => return None,
         };
         Some(answer.into_response())
     }
@@ -106,7 +123,7 @@ impl AdminConsole {
             not_ready: self.health.not_ready(),
             history: &self.history.lock().unwrap_or_else(PoisonError::into_inner),
             tally: &tally::so_far(),
-            templates: templates::alarms(),
+            templates: if self.has_page { templates::alarms() } else { Vec::new() },
             now: Timestamp::now().as_ms() as f64 / 1e3,
         };
         Live::from_metrics(&metrics, context)
@@ -148,7 +165,7 @@ mod tests {
         });
         let health = Arc::new(Health::default());
         health.add("cluster").wait_for(0, "restoring <script>".to_owned());
-        let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true));
+        let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true, true));
         console.tick();
         let extra = Arc::new(move |request: &_| console.answer(request));
         runtime.spawn(port.serve(health, recorder.handle(), Some(extra)));
@@ -162,7 +179,7 @@ mod tests {
             assert!(body.contains("restoring &lt;script&gt;") && !body.contains("<b>pages"), "{body}");
             assert!(body.contains("<script src=\"/console/live.js\" defer></script>"), "{body}");
         }
-        let (head, body) = ask(address, "/console/state.json", "127.0.0.1");
+        let (head, body) = ask(address, "/state", "127.0.0.1");
         assert!(head.contains("application/json"), "{head}");
         let state: serde_json::Value = serde_json::from_str(&body).expect("JSON");
         assert_eq!(state["lag"][0]["records"], 12_345);

@@ -2,7 +2,7 @@
 //! the verdict.
 //!
 //! Pure, except that [`Comparer::new`] loads dictionaries. Cost: two pages through the [fingerprint
-//! stage](FingerprintStage), bounded by `page.work_max`, and their [alignment](super::alignment).
+//! stage](FingerprintStage), bounded by `page.work_max`, and their [alignment](leitong_text::difference).
 
 use std::sync::Arc;
 

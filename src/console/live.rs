@@ -25,6 +25,9 @@ struct Moment {
     seconds: f64,
     pages: f64,
     verdicts: f64,
+    duplicates: f64,
+    delay_sum: f64,
+    delays: f64,
 }
 
 /// The counters of the last 15 minutes.
@@ -36,9 +39,16 @@ pub(crate) struct History {
 impl History {
     /// Adds the counters at `seconds` on a monotonic clock.
     pub(crate) fn add(&mut self, seconds: f64, metrics: &Metrics) {
-        let pages = metrics.sum("leitong_pages_read_total");
-        let verdicts = metrics.sum("leitong_verdicts_total");
-        self.moments.push_back(Moment { seconds, pages, verdicts });
+        let kinds = metrics.by("leitong_verdicts_total", "kind");
+        let duplicates = kinds.iter().filter(|(kind, _)| kind.ends_with("_DUPLICATE"));
+        self.moments.push_back(Moment {
+            seconds,
+            pages: metrics.sum("leitong_pages_read_total"),
+            verdicts: metrics.sum("leitong_verdicts_total"),
+            duplicates: duplicates.map(|(_, count)| count).sum(),
+            delay_sum: metrics.sum("leitong_verdict_delay_seconds_sum"),
+            delays: metrics.sum("leitong_verdict_delay_seconds_count"),
+        });
         while self.moments.len() > MOMENTS_MAX {
             self.moments.pop_front();
         }
@@ -52,11 +62,21 @@ impl History {
         pairs.map(rate).collect()
     }
 
-    /// Returns the rate per second over the last minute.
+    /// Returns the growth over the last minute.
     fn last_minute(&self, of: impl Fn(&Moment) -> f64) -> f64 {
         let Some(last) = self.moments.back() else { return 0.0 };
         let from = self.moments.iter().find(|moment| last.seconds - moment.seconds <= 60.0).unwrap_or(last);
-        ((of(last) - of(from)) / (last.seconds - from.seconds).max(0.001)).max(0.0)
+        (of(last) - of(from)).max(0.0)
+    }
+
+    /// Returns the rate per second over the last minute.
+    fn rate(&self, of: impl Fn(&Moment) -> f64) -> f64 {
+        self.last_minute(of) / self.last_minute(|moment| moment.seconds).max(0.001)
+    }
+
+    /// Returns the growth of `of` over the last minute per growth of `per`; `None` if that did not grow.
+    fn ratio(&self, of: impl Fn(&Moment) -> f64, per: impl Fn(&Moment) -> f64) -> Option<f64> {
+        Some(self.last_minute(per)).filter(|per| *per > 0.0).map(|per| self.last_minute(of) / per)
     }
 }
 
@@ -131,12 +151,18 @@ pub(crate) struct Live {
     pub dead_letters: Vec<Count>,
     /// Mean time from page to verdict, in seconds.
     pub delay_seconds: Option<f64>,
+    /// The same over the last minute.
+    pub recent_delay_seconds: Option<f64>,
+    /// Share of duplicates among the verdicts of the last minute.
+    pub recent_duplicates: Option<f64>,
     /// Assigned partitions by stage.
     pub owned: Vec<Count>,
     /// True if reading of the page topic is paused because the queue is full.
     pub paused: bool,
     /// Lag of the partitions that this instance reads.
     pub lag: Vec<Lag>,
+    /// Number of all partitions of the log, those of other instances included.
+    pub log_partitions: u64,
     /// Tables of the log partitions.
     pub tables: Vec<Table>,
     /// Corpora with the most pages.
@@ -145,6 +171,8 @@ pub(crate) struct Live {
     pub hosts: Vec<Named>,
     /// Clusters with the most duplicates.
     pub clusters: Vec<Named>,
+    /// Number of template alarms.
+    pub template_alarms: u64,
     /// The last template alarms, oldest first.
     pub templates: Vec<Alarm>,
 }
@@ -183,21 +211,25 @@ impl Live {
             up_seconds: started.map_or(0.0, |started| (now - started).max(0.0)),
             dead,
             not_ready,
-            pages_per_second: history.last_minute(|moment| moment.pages),
-            verdicts_per_second: history.last_minute(|moment| moment.verdicts),
+            pages_per_second: history.rate(|moment| moment.pages),
+            verdicts_per_second: history.rate(|moment| moment.verdicts),
             verdicts_series: history.rates(|moment| moment.verdicts),
             pages_read: whole(metrics.sum("leitong_pages_read_total")),
             verdicts: counts("leitong_verdicts_total", "kind"),
             undecidable: counts("leitong_undecidable_total", "reason"),
             dead_letters: counts("leitong_dead_letters_total", "cause"),
             delay_seconds: delay_sum.zip(delays).map(|(sum, count)| sum / count),
+            recent_delay_seconds: history.ratio(|moment| moment.delay_sum, |moment| moment.delays),
+            recent_duplicates: history.ratio(|moment| moment.duplicates, |moment| moment.verdicts),
             owned: counts("leitong_partitions_owned", "stage"),
             paused: metrics.value("leitong_pages_paused") == Some(1.0),
             lag: lag(metrics),
+            log_partitions: whole(metrics.sum("leitong_log_partitions")),
             tables: tables(metrics, now),
             corpora: named(&tally.corpora),
             hosts: named(&tally.hosts),
             clusters: named(&tally.clusters),
+            template_alarms: whole(metrics.sum("leitong_templates_total")),
             templates,
         }
     }
@@ -286,6 +318,8 @@ leitong_standby_centroids{partition=\"1\"} 580
 leitong_snapshot_timestamp_seconds{partition=\"0\"} 1040
 leitong_partition_halted{partition=\"0\"} 0
 leitong_partition_halted{partition=\"pages\"} 1
+leitong_log_partitions 4
+leitong_templates_total{what=\"cluster\"} 2
 leitong_verdict_delay_seconds_sum 30
 leitong_verdict_delay_seconds_count 60
 ";
@@ -293,7 +327,14 @@ leitong_verdict_delay_seconds_count 60
     #[test]
     fn metrics_become_the_state_of_a_worker() {
         let mut history = History::default();
-        let pages = |pages: u32| Metrics::read(&format!("leitong_verdicts_total{{kind=\"UNIQUE\"}} {pages}"));
+        let pages = |pages: u32| {
+            Metrics::read(&format!(
+                "leitong_verdicts_total{{kind=\"UNIQUE\"}} {}\nleitong_verdicts_total{{kind=\"NEAR_DUPLICATE\"}} {}\n\
+                 leitong_verdict_delay_seconds_sum {pages}\nleitong_verdict_delay_seconds_count {pages}",
+                pages - pages / 4,
+                pages / 4
+            ))
+        };
         for (at, count) in [(0.0, 0), (5.0, 50), (10.0, 50), (15.0, 200)] {
             history.add(at, &pages(count));
         }
@@ -314,7 +355,8 @@ leitong_verdict_delay_seconds_count 60
         assert_eq!(live.dead_letters, [("NO_URL".to_owned(), 3)]);
         assert_eq!(live.lag_records(), 47);
         assert_eq!(live.lag.iter().map(|lag| &*lag.partition).collect::<Vec<_>>(), ["2", "10"]);
-        assert_eq!(live.tables.len(), 3);
+        assert_eq!((live.recent_duplicates, live.recent_delay_seconds), (Some(0.25), Some(1.0)));
+        assert_eq!((live.log_partitions, live.template_alarms, live.tables.len()), (4, 2, 3));
         assert_eq!((live.tables[0].centroids, live.tables[0].snapshot_age_seconds), (Some(600), Some(60.0)));
         assert_eq!((live.tables[1].standby_centroids, live.tables[1].halted), (Some(580), false));
         assert!(live.tables[2].partition == "pages" && live.tables[2].halted);

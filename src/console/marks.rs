@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::alignment::{Alignment, TOKENS_MAX, tokens};
 use super::comparison::Side;
+use leitong_text::difference::{Alignment, TOKENS_MAX, tokens};
 use leitong_text::extract::PageBlock;
 use leitong_text::segment::Segmenter;
 

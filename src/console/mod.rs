@@ -1,8 +1,8 @@
-//! The console: shows pages, tables and workers as web pages and terminal screens.
+//! The console: shows pages, tables and workers as web pages.
 //!
 //! ```text
 //! two pages ─► comparison ─► render ─► HTML ─► a file, or
-//!              marks, alignment              site, server: `leitong console`
+//!              marks                         site, server: `leitong console`
 //!
 //! a table ─► saved ─► render ─► HTML ─► site, server
 //! metrics ─► exposition ─► live ─► render ─► HTML ─► admin: the worker's port
@@ -10,12 +10,10 @@
 //! [`render`] is pure: it turns data into HTML, and escapes all text from pages. Nothing here writes data.
 
 pub(crate) mod admin;
-pub(crate) mod alignment;
 pub(crate) mod comparison;
 pub(crate) mod evidence;
 pub(crate) mod exposition;
 pub(crate) mod form;
-pub(crate) mod frame;
 pub(crate) mod http;
 pub(crate) mod live;
 pub(crate) mod marks;

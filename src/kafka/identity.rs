@@ -130,7 +130,7 @@ impl TopicWatch {
         let described = self.describe()?;
         let missing = described.iter().position(|described| *described == Described::Missing);
         match missing.and_then(|at| self.names.get(at)) {
-            Some(topic) => bail!("topic {topic} does not exist; run `leitong topics check`"),
+            Some(topic) => bail!("topic {topic} does not exist; run `leitong run --check`"),
             None => Ok(described),
         }
     }

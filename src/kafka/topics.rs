@@ -1,7 +1,7 @@
 //! The topics that the worker needs: creates them, and reports every difference from their requirements.
 //!
 //! Topics that a broker creates automatically have the wrong cleanup policy and number of partitions, so
-//! nothing is taken for granted: `leitong topics check` and `leitong run` check the same list.
+//! nothing is taken for granted: `leitong run --check` and `leitong run` check the same list.
 
 use std::time::{Duration, Instant};
 

@@ -31,6 +31,7 @@
 use leitong_base::hashed::Seed;
 use leitong_fingerprint::idf;
 use leitong_text::extract;
+use leitong_text::page::mapping::Preset;
 
 pub(crate) mod cluster_stage;
 pub mod document;
@@ -52,6 +53,7 @@ pub use page_reader::{NoPage, PageReader};
 pub fn build_tables() {
     Seed::default();
     extract::build_tables();
+    let _ = Preset::all();
     // The first call builds the table of common words.
     let _ = idf::is_common(0);
 }

@@ -70,7 +70,7 @@ impl Message<'_> {
         // their preset.
         let format = match (mapping.framing(), mapping.preset().name) {
             (Framing::Json, "json") => self.content_type().and_then(format_of).unwrap_or(config.format),
-            (Framing::Json | Framing::Frontera, _) => PageFormat::Json,
+            (Framing::Json, _) => PageFormat::Json,
             (Framing::RawBody, _) => PageFormat::Html,
             (Framing::WarcRecord, _) => return warc_page(&decompressed()?, mapping, limits),
         };

@@ -20,7 +20,7 @@ use crate::config::load::ConfigError;
 use leitong_base::record::{Cause, Place, Unreadable};
 use leitong_base::terminal::escape;
 use leitong_corpora::source::{Payload, WarcFolder, csv_delimiter};
-use leitong_text::page::mapping::{self, Mapping, MessageOutcome, PRESETS, Reading, Recognizer, Skip};
+use leitong_text::page::mapping::{self, Mapping, MessageOutcome, Preset, Reading, Recognizer, Skip};
 use leitong_text::page::{Body, Page, PageConfig, PageError, PageRules};
 
 /// Number of messages after which pointers that never matched are reported.
@@ -46,8 +46,8 @@ pub struct PageReader {
     names: Mutex<Names>,
     /// The pointers that have matched so far, one bit each.
     hits: AtomicU64,
-    /// Numbers of unreadable messages that look like those of a preset, by index in [`PRESETS`].
-    look_like: [AtomicU64; PRESETS.len()],
+    /// Numbers of unreadable messages that look like those of a preset, by index in [`Preset::all`].
+    look_like: Vec<AtomicU64>,
 }
 
 /// The names of fields in messages.
@@ -90,13 +90,13 @@ impl PageReader {
             messages: AtomicU64::new(0),
             names: Mutex::default(),
             hits: AtomicU64::new(0),
-            look_like: [const { AtomicU64::new(0) }; PRESETS.len()],
+            look_like: Preset::all().iter().map(|_| AtomicU64::new(0)).collect(),
         })
     }
 
     /// Returns this reader for commands that only look at pages, which may have no url.
     #[must_use]
-    pub(crate) fn without_urls(self) -> Self {
+    pub fn without_urls(self) -> Self {
         Self { rules: PageRules { url_required: false, ..self.rules }, ..self }
     }
 
@@ -233,7 +233,7 @@ impl PageReader {
         if preset.name == self.mapping.preset().name {
             return None;
         }
-        let at = PRESETS.iter().position(|known| known.name == preset.name)?;
+        let at = Preset::all().iter().position(|known| known.name == preset.name)?;
         let count = self.look_like[at].fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_power_of_two() && count.trailing_zeros().is_multiple_of(10) {
             tracing::warn!(
@@ -249,7 +249,7 @@ impl PageReader {
     #[must_use]
     pub(crate) fn likeliest(&self) -> Option<(&'static str, u64)> {
         let counts = self.look_like.iter().map(|count| count.load(Ordering::Relaxed));
-        let named = PRESETS.iter().map(|preset| preset.name).zip(counts);
+        let named = Preset::all().iter().map(|preset| preset.name).zip(counts);
         named.max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0)
     }
 
@@ -346,8 +346,8 @@ mod tests {
             [
                 "charset (/charst)",
                 "content_type (/response_headers/Content-Type, /response_headers/content-type)",
-                "passthrough \"crawlid\" (/crawlid)",
                 "passthrough \"attrs\" (/attrs)",
+                "passthrough \"crawlid\" (/crawlid)",
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! The admin port: serves `GET /livez`, `/readyz` and `/metrics`, and the console if it is enabled.
+//! The admin port: serves `GET /livez`, `/readyz`, `/metrics` and `/state`, and the console if it is enabled.
 //!
 //! There is no authentication, so the port is on the loopback interface unless the settings say otherwise.
 //! Probes are answered no matter how many other clients are connected ([`http`](crate::http)).
@@ -93,7 +93,7 @@ fn respond(
         "/livez" => probe(&health.dead()),
         "/readyz" => probe(&health.not_ready()),
         "/metrics" => text(StatusCode::OK, metrics.render()),
-        _ => text(StatusCode::NOT_FOUND, "not found; try /livez, /readyz or /metrics\n".to_owned()),
+        _ => text(StatusCode::NOT_FOUND, "not found; try /livez, /readyz, /metrics or /state\n".to_owned()),
     }
 }
 

@@ -5,7 +5,6 @@ pub(crate) mod admin;
 pub(crate) mod health;
 mod metric_list;
 pub(crate) mod metrics;
-pub(crate) mod shared_paragraphs;
 pub(crate) mod tally;
 pub(crate) mod templates;
 pub(crate) mod traces;

@@ -11,9 +11,7 @@
 //! The cause is often that extraction took text of the site itself for the article. Pages that were crawled
 //! again are not counted. Each alarm is raised once: in the log, in a metric and in the console.
 //!
-//! After an alarm, the [paragraphs](shared_paragraphs) that further pages of the site share are reported as
-//! well, if this process reads such pages. The alarm also names the [`command`] that finds these paragraphs
-//! in any case.
+//! The alarm names the [`command`] that finds the paragraphs that pages of the site share.
 //!
 //! In: committed verdicts. Out: [`Alarm`]s. No decision depends on this module. Memory is bounded: [`SETS`] ×
 //! [`WAYS`] sites and as many clusters, with names of [`NAME_BYTES_MAX`] bytes. If a set is full, the count
@@ -26,10 +24,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{metrics, shared_paragraphs};
-use leitong_base::record::{LogRecord, Outcome};
+use super::metrics;
 use leitong_cluster::verdict::{Conclusion, Kind};
-use leitong_text::segment::Terms;
 
 /// Minimum number of pages of a cluster that may be a template, as in the report of `leitong dedup`.
 const CLUSTER_PAGES_MIN: u32 = 10;
@@ -134,7 +130,7 @@ fn short(name: &str) -> &str {
     &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
 }
 
-/// A cluster or site that looks like a template, or the paragraphs that its pages share.
+/// A cluster or site that looks like a template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 pub(crate) enum Alarm {
@@ -168,26 +164,15 @@ pub(crate) enum Alarm {
         /// The url of the last duplicate.
         url: String,
     },
-    /// The paragraphs that further pages of such a site share.
-    Paragraphs {
-        /// Name of the site.
-        site: String,
-        /// Number of pages that were examined.
-        pages: u32,
-        /// Paragraphs that at least half of the pages have, as lines of a boilerplate file, each with its
-        /// number of pages; empty if there is none.
-        lines: Vec<(u32, String)>,
-    },
 }
 
 impl Alarm {
-    /// Returns the label of the metric; `None` for paragraphs, whose alarm was already counted.
+    /// Returns the label of the metric.
     #[must_use]
-    pub(crate) fn label(&self) -> Option<&'static str> {
+    pub(crate) fn label(&self) -> &'static str {
         match self {
-            Self::Cluster { .. } => Some("cluster"),
-            Self::Site { .. } => Some("site"),
-            Self::Paragraphs { .. } => None,
+            Self::Cluster { .. } => "cluster",
+            Self::Site { .. } => "site",
         }
     }
 
@@ -217,26 +202,6 @@ impl Alarm {
                     command = command(site),
                     "duplicates of this site may be wrong: their share has jumped; see docs/operations.md#leitongtemplate"
                 );
-            }
-            Self::Paragraphs { site, pages, lines } if lines.is_empty() => {
-                tracing::warn!(
-                    site,
-                    pages,
-                    "no paragraph explains the template alarm: the pages of the site share none; compare two of them, see \
-                     docs/operations.md#leitongtemplate"
-                );
-            }
-            Self::Paragraphs { site, pages, lines } => {
-                for (shared_by, line) in lines {
-                    tracing::warn!(
-                        site,
-                        pages,
-                        shared_by,
-                        line,
-                        "pages of a site with a template alarm share this paragraph; if it is boilerplate, add it to \
-                         paragraph.boilerplate_file; see docs/operations.md#leitongtemplate"
-                    );
-                }
             }
         }
     }
@@ -395,34 +360,9 @@ pub(crate) fn committed(noticed: &[Noticed]) {
     let Some(templates) = OF_THIS_PROCESS.get() else { return };
     let mut templates = templates.lock().unwrap_or_else(PoisonError::into_inner);
     for alarm in noticed.iter().flat_map(|noticed| templates.notice(noticed)) {
-        if let Some(label) = alarm.label() {
-            metrics::template(label);
-        }
+        metrics::template(alarm.label());
         alarm.log();
-        if let Alarm::Cluster { site, .. } | Alarm::Site { site, .. } = &alarm {
-            shared_paragraphs::watch(hash(site));
-        }
     }
-}
-
-/// Adds the text of a page that is on its way to the log. If its site is watched and this is the last page
-/// needed, logs the paragraphs that the site's pages share.
-pub(crate) fn read(record: &LogRecord, terms: &Terms) {
-    if !shared_paragraphs::is_watching() {
-        return;
-    }
-    let (LogRecord::Page(page), Some(templates)) = (record, OF_THIS_PROCESS.get()) else { return };
-    // For a page without a fingerprint, `terms` belong to an earlier page. After a page that was too large,
-    // they are empty.
-    if !matches!(page.outcome, Outcome::Fingerprint(_)) || terms.paragraphs().is_empty() {
-        return;
-    }
-    let Some(site) = site(&page.url) else { return };
-    let paragraphs = terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]);
-    let Some(shared) = shared_paragraphs::page(hash(site), paragraphs) else { return };
-    let alarm = Alarm::Paragraphs { site: short(site).to_owned(), pages: shared.pages, lines: shared.lines };
-    alarm.log();
-    templates.lock().unwrap_or_else(PoisonError::into_inner).keep(alarm);
 }
 
 /// Returns the last alarms of this process, oldest first.
@@ -527,45 +467,6 @@ mod tests {
         assert_eq!(named, 1, "the form and nothing else");
         assert!(templates.sites.sets.iter().all(|set| set.len() <= WAYS));
         assert!(templates.clusters.sets.iter().all(|set| set.len() <= WAYS));
-    }
-
-    /// Run it with `cargo test --release --lib templates:: -- --ignored --nocapture`. It prints the cost for
-    /// an owner.
-    #[test]
-    #[ignore = "measures"]
-    fn cost_per_verdict_is_below_half_of_its_json() {
-        use crate::wait::cpu_time;
-
-        use crate::{Config, Deduplicator, Page};
-
-        begin();
-        let mut deduplicator = Deduplicator::new(&Config::default()).expect("defaults");
-        let text: String =
-            (0..40).map(|at| format!("Sentence {at} says what {} is about. ", at * at)).collect();
-        let conclusions: Vec<Conclusion> = (0..2_000)
-            .map(|number| {
-                let page = Page::text(format!("https://s{}.example/{number}", number % 700), &*text);
-                Conclusion::Verdict(Box::new(deduplicator.decide(page)))
-            })
-            .collect();
-        let (rounds, began) = (100, cpu_time());
-        let mut templates = Templates::default();
-        let mut named = 0;
-        for _ in 0..rounds {
-            for conclusion in &conclusions {
-                named += Noticed::from_conclusion(conclusion)
-                    .map_or(0, |noticed| templates.notice(&noticed).len());
-            }
-        }
-        let each = (cpu_time() - began).as_nanos() / (rounds * conclusions.len() as u128);
-        let began = cpu_time();
-        for conclusion in &conclusions {
-            let Conclusion::Verdict(verdict) = conclusion else { continue };
-            std::hint::black_box(serde_json::to_vec(verdict).expect("JSON"));
-        }
-        let json = (cpu_time() - began).as_nanos() / conclusions.len() as u128;
-        println!("{each} ns a duplicate, {named} alarms; writing its verdict as JSON takes {json} ns");
-        assert!(each * 2 < json, "{each} ns, {json} ns");
     }
 
     #[test]

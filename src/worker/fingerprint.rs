@@ -28,7 +28,7 @@ use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted, Worksp
 use crate::pipeline::marks::now;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::traces::page::{PageTrace, Seen};
-use crate::telemetry::{metrics, templates, traces};
+use crate::telemetry::{metrics, traces};
 
 /// Pause before a new session.
 const SESSION_PAUSE: Duration = Duration::from_secs(1);
@@ -144,9 +144,6 @@ fn process(stage: &FingerprintStage, page: &Assigned<'_>, workspace: &mut Worksp
     let tracer = traces::tracer();
     let began_at = tracer.map_or(0, |_| now());
     let done = stage.process_message(&page.place, || page.message(), workspace);
-    if let Ok(record) = &done.record {
-        templates::read(record, workspace.terms());
-    }
     let trace = tracer.and_then(|tracer| {
         tracer.seen(&Seen {
             place: &page.place,

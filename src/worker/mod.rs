@@ -213,14 +213,15 @@ fn serve_admin_port(
         let port = runtime.block_on(AdminPort::bind(&config.address))?;
         let address = port.address();
         tracing::info!("admin port: http://{address}");
-        console = config.console.then(|| {
-            let is_loopback = address.ip().is_loopback();
+        if config.console {
             tracing::info!("console: http://{address}/console/");
-            Arc::new(AdminConsole::begin(Arc::clone(health), recorder.clone(), is_loopback))
-        });
-        let more_paths =
-            console.clone().map(|console| Arc::new(move |request: &_| console.answer(request)) as MorePaths);
-        runtime.spawn(port.serve(Arc::clone(health), recorder, more_paths));
+        }
+        let is_loopback = address.ip().is_loopback();
+        let shown =
+            Arc::new(AdminConsole::begin(Arc::clone(health), recorder.clone(), config.console, is_loopback));
+        console = Some(Arc::clone(&shown));
+        let more_paths = Arc::new(move |request: &_| shown.answer(request)) as MorePaths;
+        runtime.spawn(port.serve(Arc::clone(health), recorder, Some(more_paths)));
     }
     runtime.spawn(async move {
         loop {

@@ -29,7 +29,7 @@ fn a_worker_is_shown_as_it_is_now() {
     let origin = format!("http://{}", port.address());
     let recorder = PrometheusBuilder::new().build_recorder();
     let health = Arc::new(Health::default());
-    let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true));
+    let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true, true));
     let working = Arc::clone(&console);
     let more_paths: MorePaths = Arc::new(move |request| working.answer(request));
     runtime.spawn(port.serve(Arc::clone(&health), recorder.handle(), Some(more_paths)));

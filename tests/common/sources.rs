@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Crates in the order in which they build on each other. The program, which uses all of them, is last.
+/// Crates in the order in which they build on each other: the libraries, the program, and the laboratory.
 pub(crate) const CRATES: [&str; 8] = [
     "crates/base",
     "crates/text",
@@ -10,8 +10,8 @@ pub(crate) const CRATES: [&str; 8] = [
     "crates/cluster",
     "crates/store",
     "crates/corpora",
-    "crates/lab",
     ".",
+    "crates/lab",
 ];
 
 /// Returns the root folder of the repository.

@@ -111,7 +111,7 @@ fn probes_and_metrics_report_the_state() {
     assert!(metrics.contains("leitong_verdict_delay_seconds_bucket"), "a histogram");
     assert_eq!(worker.metric("leitong_partitions_owned") as u32, 4);
     // The console shows the same, and whose pages they were.
-    let (_, state) = worker.get("/console/state.json").expect("an answer");
+    let (_, state) = worker.get("/state").expect("an answer");
     let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
     let of_corpus = &state["corpora"][0];
     assert_eq!((&of_corpus["verdicts"], &of_corpus["duplicates"]), (&60.into(), &10.into()), "{state}");

@@ -93,7 +93,6 @@ fn a_mistake_in_a_command_is_named() {
         "{}",
         missing.stderr
     );
-    refused(&["tune", "--precision", "2", pages], "must be a number from 0 to 1");
     refused(
         &["compare", pages, pages],
         "holds JSON lines, not one page; `compare` takes a page of it as FILE#ID",
@@ -216,7 +215,7 @@ fn errors_about_nan_and_infinity_name_the_line() {
 fn commands_that_need_kafka_require_its_address() {
     let folder = tempfile::tempdir().expect("a folder");
     let empty = write(folder.path(), "empty.toml", "[kafka]\nbootstrap_servers = \" \"\n");
-    for command in [&["run"][..], &["topics", "create"], &["topics", "check"], &["replay"]] {
+    for command in [&["run"][..], &["topics", "create"], &["replay"]] {
         for config in [None, Some(&empty)] {
             let mut arguments: Vec<&std::ffi::OsStr> = command.iter().map(std::ffi::OsStr::new).collect();
             arguments.extend(config.iter().flat_map(|file| ["--config".as_ref(), file.as_os_str()]));
@@ -309,7 +308,7 @@ fn no_run_decides_with_a_detector_that_is_only_for_comparison() {
     {
         let refused = run(&[command, &["--detector", "shingle"]].concat());
         assert_eq!(refused.status, 2, "{}", refused.stderr);
-        let says = "--detector \"shingle\": is only for comparison, in eval, tune and compare";
+        let says = "--detector \"shingle\": is only for comparison, in `leitong compare` and leitong-lab";
         assert!(refused.stderr.contains(says), "{command:?}: {}", refused.stderr);
     }
     let pages = ["examples/pages.jsonl#zh-pc", "examples/pages.jsonl#zh-pc-tw"];
@@ -338,39 +337,6 @@ fn generated_pages_are_up_to_date() {
     let commands = run(["config", "commands"]).stdout;
     let file = std::fs::read_to_string("docs/commands.md").expect("the page");
     assert!(commands == file, "docs/commands.md is stale: run `make docs`");
-}
-
-#[test]
-fn bench_measures_stages_and_table() {
-    let measured = run(["bench", "--sizes", "0.002,0.004", "--distances", "3", "--json", "-"]);
-    assert_eq!(measured.status, 0, "{}", measured.stderr);
-    let report: Value = serde_json::from_str(&measured.stdout).expect("JSON");
-    let stages: Vec<&str> = report["stages"]["micros"]
-        .as_array()
-        .expect("stages")
-        .iter()
-        .filter_map(|stage| (stage[1].as_f64() > Some(0.0)).then(|| stage[0].as_str()).flatten())
-        .collect();
-    assert_eq!(stages, ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"]);
-    let table = report["table"].as_array().expect("rows");
-    // Two look-ups, two distributions, two sizes.
-    assert_eq!(table.len(), 8);
-    for row in table {
-        let found = row["found_percent"].as_f64();
-        assert!(found > Some(99.9), "queries near a centroid find it: {row:#}");
-        assert!(row["look_ups_per_second"].as_f64() > Some(0.0), "{row:#}");
-        assert!(row["hot_bytes"].as_f64() > Some(0.0) && row["cold_bytes"].as_f64() > Some(0.0), "{row:#}");
-    }
-    assert!(report["machine"]["cores"].as_u64() > Some(0));
-
-    for (arguments, expected) in [
-        (["bench", "--sizes", "0"], "--sizes 0: must be from 0.001 to 4000 (millions of centroids)"),
-        (["bench", "--distances", "17"], "--distances 17: must be at most 16"),
-    ] {
-        let refused = run(arguments);
-        assert_eq!(refused.status, 2);
-        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
-    }
 }
 
 #[test]
@@ -461,4 +427,12 @@ fn doctor_reports_what_a_bug_report_needs_and_no_secret() {
     for report in [&offline, &asked] {
         assert!(!report.stdout.contains("hunter2") && !report.stderr.contains("hunter2"));
     }
+}
+
+/// A command is added when another one goes.
+#[test]
+fn there_are_at_most_26_commands() {
+    let docs = std::fs::read_to_string("docs/commands.md").expect("the page");
+    let commands = docs.matches("```text\nleitong ").count();
+    assert!((20..=26).contains(&commands), "{commands}");
 }

@@ -530,7 +530,6 @@ fn inputs_that_cannot_be_read_are_errors() {
         (&["dedup", "--threads", "many"], 2, "--threads"),
         (&["dedup", "--threads", "1025"], 2, "--threads 1025: must be from 0 (one per core) to 1024"),
         (&["dedup", "--threads", "18446744073709551615"], 2, "to 1024"),
-        (&["eval", "--threads", "100000", "examples/pages.jsonl"], 2, "to 1024"),
         (&["dedup", "--config", "no-such-file.toml", "examples/pages.jsonl"], 2, "no-such-file.toml"),
         (&["nonsense"], 2, "nonsense"),
     ] {

@@ -33,7 +33,6 @@ fn the_library_alone_needs_no_command_line_http_or_kafka() {
     let program = [
         "clap",
         "hyper",
-        "leitong-lab",
         "rdkafka",
         "rdkafka-sys",
         "openssl-sys",

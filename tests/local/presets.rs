@@ -15,14 +15,14 @@ use leitong::pipeline::Message;
 use leitong::pipeline::PageReader;
 use leitong_base::record::{Place, Received};
 use leitong_corpora::source::Payload;
-use leitong_text::page::mapping::{MessageOutcome, PRESETS, Preset};
+use leitong_text::page::mapping::{MessageOutcome, Preset};
 use leitong_text::page::{Body, Page, PageError};
 use serde_json::{Value, json};
 
 use crate::common::{self, gzip, run, run_with_input, write};
 
 /// Presets whose samples state key, headers and bytes.
-const MESSAGES: [&str; 5] = ["json", "norconex", "frontera", "warc-record", "raw-body"];
+const MESSAGES: [&str; 4] = ["json", "norconex", "warc-record", "raw-body"];
 
 /// Presets of documents in files.
 const CORPORA: [&str; 5] = ["fineweb", "dolma", "datatrove", "oscar", "the-pile"];
@@ -148,7 +148,7 @@ fn outcomes(preset: &str) -> String {
 #[test]
 fn every_message_has_its_recorded_outcome() {
     let mut wrong = Vec::new();
-    for preset in PRESETS {
+    for preset in Preset::all() {
         let path = samples(preset.name).with_extension("outcomes");
         let found = outcomes(preset.name);
         if std::env::var("LEITONG_GOLDEN").is_ok_and(|value| value == "write") {
@@ -170,7 +170,7 @@ fn every_message_has_its_recorded_outcome() {
 fn every_preset_recognises_its_own_messages() {
     use leitong_text::page::mapping::Recognizer;
     let recognizer = Recognizer::default();
-    for Preset { name, .. } in PRESETS {
+    for Preset { name, .. } in Preset::all() {
         let text = std::fs::read_to_string(samples(name)).expect("samples");
         let line = text.lines().next().expect("a sample");
         let sample: Value = serde_json::from_str(line).expect("JSON");
@@ -259,7 +259,8 @@ fn users_can_change_fields_filters_and_passthrough() {
         "leitong.toml",
         "[input]\npreset = \"json\"\n[input.fields]\nurl = [\"/meta/none\", \"/meta/link\"]\nhtml = [\"/page/0/source\"]\n\
          [input.passthrough]\n\"tenant \\\"a\\\"\" = \"/tenant\"\ndeep = \"/meta/list/1\"\n\
-         [input.filter]\nstatuses = [\"200-299\"]\ncontent_types = [\"text/*\"]\nliterals = [\"FAILED\"]\n",
+         [input.filter]\nstatuses = [\"200-299\"]\ncontent_types = [\"text/*\"]\n\n\
+         [input.filter.skip_if]\n\"\" = \"FAILED\"\n\"/meta/error\" = true\n\"/ok\" = \"false\"\n\"/meta\" = \"missing\"\n",
     );
     let text = common::article(3, 30);
     let line = |status: u32, kind: &str| {
@@ -268,18 +269,44 @@ fn users_can_change_fields_filters_and_passthrough() {
             "content_type": kind });
         format!("{page}\n")
     };
-    let input =
-        [&*line(200, "text/html"), &line(404, "text/html"), &line(204, "image/png"), "FAILED\n"].concat();
+    let input = [&*line(200, "text/html"), &line(404, "text/html"), &line(204, "image/png"), "FAILED\n"]
+        .concat()
+        + "{\"meta\":{\"link\":\"http://a.example/\",\"error\":true}}\n{\"ok\":false,\"meta\":{\"link\":\"http://a.example/\"}}\n{\"url\":\"x\"}\n";
     let found = run_with_input(["dedup", "--config", config.to_str().expect("UTF-8"), "-"], input);
     assert_eq!(found.status, 0, "{}", found.stderr);
     let [verdict] = &found.verdicts()[..] else { panic!("{}", found.stdout) };
     assert_eq!((&verdict["url"], &verdict["kind"]), (&json!("http://a.example/200"), &json!("UNIQUE")));
     assert_eq!(verdict["passthrough"], json!({ "tenant \"a\"": "七", "deep": { "b": 2.0 } }));
-    for counted in
-        ["1  messages that only report", "1  messages with other statuses", "1  messages with other content"]
-    {
+    for counted in [
+        "1  messages that only report",
+        "1  messages with other statuses",
+        "1  messages with other content",
+        "3  messages that state they have no page",
+    ] {
         assert!(found.stderr.contains(counted), "{counted}: {}", found.stderr);
     }
+}
+
+/// `preset list` prints a file whose `[input]` is a user's own mapping, here of messages that say "no page".
+#[test]
+fn a_preset_can_be_printed_copied_and_changed() {
+    let printed = run(["preset", "list", "crawl4ai"]);
+    assert_eq!(printed.status, 0, "{}", printed.stderr);
+    let input = &printed.stdout[printed.stdout.find("[input.fields]").expect("a section")..];
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "leitong.toml", input.replace("/success", "/well"));
+    let page = json!({ "url": "http://a.example/1", "html": format!("<p>{}", common::article(1, 30)), "markdown": "other" });
+    let failed = json!({ "url": "http://a.example/2", "html": "", "well": false });
+    let found = run_with_input(
+        ["dedup", "--config", config.to_str().expect("UTF-8"), "-"],
+        format!("{page}\n{failed}\n"),
+    );
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    let [verdict] = &found.verdicts()[..] else { panic!("{}", found.stdout) };
+    assert_eq!((&verdict["url"], &verdict["kind"]), (&json!("http://a.example/1"), &json!("UNIQUE")));
+    assert!(found.stderr.contains("1  messages that state they have no page"), "{}", found.stderr);
+    let unknown = run(["preset", "list", "crawl4all"]);
+    assert!(unknown.status == 2 && unknown.stderr.contains("crawl4ai"), "{}", unknown.stderr);
 }
 
 #[test]

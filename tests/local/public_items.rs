@@ -43,7 +43,7 @@ fn items(file: &Path) -> usize {
 fn the_crates_offer_few_items() {
     let counts: Vec<_> = CRATES
         .iter()
-        .filter(|name| **name != ".")
+        .filter(|name| ![".", "crates/lab"].contains(name))
         .map(|name| (*name, items(&root().join(name).join("src/lib.rs"))))
         .collect();
     assert!(counts.iter().all(|(_, items)| *items > 10), "{counts:?}");

@@ -569,7 +569,7 @@ fn a_folder_without_its_head_is_refused_by_every_command() {
         &["dedup", "-", "--table", &name][..],
         &["table", "info", &name],
         &["table", "verify", &name],
-        &["table", "sizes", &name],
+        &["table", "export", "--sizes", &name],
         &["table", "compact", &name],
         &["table", "export", "--all", &name],
         &["table", "merge", "--output", &output, &name, &folder.path().display().to_string()],

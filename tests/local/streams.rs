@@ -70,12 +70,11 @@ fn no_command_needs_standard_error() {
 }
 
 /// Commands that print something, each with little to do.
-const PRINTING: [&[&str]; 12] = [
+const PRINTING: [&[&str]; 11] = [
     &["dedup", "examples/pages.jsonl"],
     &["extract", "tests/data/kinds/article-de.html"],
     &["extract", "--jsonl", "examples/pages.jsonl"],
     &["compare", "examples/pages.jsonl#zh-pc", "examples/pages.jsonl#zh-pc-tw"],
-    &["perturb", "--change", "deleted=0.2", "--texts", "2", "examples/pages.jsonl"],
     &["config", "example"],
     &["config", "check", "deploy/leitong.toml"],
     &["preset", "list"],

@@ -314,7 +314,7 @@ fn texts_and_sizes_of_another_table_are_refused() {
         let _ = std::fs::remove_file(&keep);
     }
     std::fs::copy(other.join("sizes.leitong"), table.join("sizes.leitong")).expect("copied");
-    let sizes = run(["table", "sizes", name(&table)]);
+    let sizes = run(["table", "export", "--sizes", name(&table)]);
     assert!(sizes.status == 1 && sizes.stderr.contains("of another table"), "{}", sizes.stderr);
 }
 
@@ -492,7 +492,7 @@ fn sizes_of_clusters_grow_with_a_table_and_can_be_joined_to_older_outputs() {
         .map(|page| (page["leitong_cluster"].to_string(), page))
         .collect();
     let later = dedup(folder.path(), &options, second);
-    let run = run(["table", "sizes", "--output", name(&sizes), name(&table)]);
+    let run = run(["table", "export", "--sizes", "--output", name(&sizes), name(&table)]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let sizes: HashMap<String, Value> =
         lines(&sizes).into_iter().map(|line| (line["cluster_id"].to_string(), line)).collect();

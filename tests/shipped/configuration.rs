@@ -110,7 +110,7 @@ fn config_check_accepts_good_configurations() {
 /// Files and pipes get no colour codes.
 #[test]
 fn redirected_output_has_no_colours() {
-    let run = run(["topics", "check", "--config", "deploy/leitong.toml"]);
+    let run = run(["run", "--check", "--config", "deploy/leitong.toml"]);
     assert!(run.stderr.contains("WARN") && !run.stderr.contains('\u{1b}'), "{:?}", run.stderr);
 }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs `leitong eval` over the labelled streams of LEITONG_DATA, and writes its tables between the markers of
-# tools/measure/results/detectors.md; pages with plots go to target/evaluation/. `make evaluation` runs it.
+# Runs `leitong-lab eval` over the labelled streams of LEITONG_DATA, and writes its tables between the markers of
+# tools/measure/results/detectors.md. `make evaluation` runs it.
 #
-# usage: tools/measure/evaluation.sh tools/measure/results/detectors.md [LEITONG]
+# usage: tools/measure/evaluation.sh tools/measure/results/detectors.md [LEITONG-LAB]
 set -euo pipefail
 page=$1
-leitong=${2:-target/release/leitong}
+lab=${2:-target/release/leitong-lab}
 data=${LEITONG_DATA:-../shared/data}
 texts=${TEXTS:-1000}
 [ -d "$data" ] || { echo "$data is not there: set LEITONG_DATA to the folder of labelled pages" >&2; exit 1; }
@@ -18,7 +18,7 @@ for detector in simhash paragraph agglomerate-term shingle i-match sentence-ends
   arguments+=(--variant "examples/$detector-paper.toml")
 done
 for set in neardup_zh_lctt neardup_zh_xitu; do
-  "$leitong" eval "${arguments[@]}" --overwrite --texts "$texts" --json "$out/$set.json" --html "$out/$set.html" \
+  "$lab" eval "${arguments[@]}" --overwrite --texts "$texts" --json "$out/$set.json" \
     --markdown "$out/$set.md" "$data/$set.jsonl.gz" > /dev/null
 done
 python3 - "$page" "$out" <<'PYTHON'
@@ -40,4 +40,4 @@ for name in ("neardup_zh_lctt", "neardup_zh_xitu"):
     text = before + begin + "\n" + "\n".join(lines) + "\n\n" + end + after
 open(page, "w", encoding="utf-8").write(text)
 PYTHON
-echo "written into $page; plots in $out"
+echo "written into $page"

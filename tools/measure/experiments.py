@@ -43,7 +43,7 @@ def evaluate(variants: list[tuple[str, str]], inputs: list[pathlib.Path], texts:
         arguments += ["--variant", str(file)]
     report = OUT / f"report{tag}.json"
     subprocess.run(
-        [LEITONG, "eval", *arguments, "--texts", texts, "--pairs", "2000", "--overwrite", "--json", str(report), *map(str, inputs)],
+        [LEITONG + "-lab", "eval", *arguments, "--texts", texts, "--pairs", "2000", "--overwrite", "--json", str(report), *map(str, inputs)],
         check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     detectors = json.loads(report.read_text(encoding="utf-8"))["detectors"]
     return {name: detector for (name, _), detector in zip(variants, detectors)}

@@ -1,7 +1,7 @@
 """Near-duplicates planted in a large stream of unrelated pages (paper 000), for `tools/measure/experiments.py`.
 
 The stream: the first page of each cluster of the labelled data, split into pieces of whole paragraphs, each a separate
-page; then copies of some of them, changed by `leitong perturb`, at random places after their originals.
+page; then copies of some of them, changed by `leitong-lab perturb`, at random places after their originals.
 """
 
 import gzip
@@ -23,7 +23,7 @@ DETECTORS = ["simhash", "paragraph", "agglomerate-term", "concept-network"]
 VARIANTS = [("paragraph", "a list of these pages' common paragraphs", 'paragraph.boilerplate_file = "common.txt"'),
             ("paragraph", "share ≥ 0.5", "paragraph.near.share_min = 0.5"),
             ("concept-network", "IDF of these pages", 'idf.file = "idf.tsv"')]
-# Length of a run of letters that unrelated texts do not share, as in `leitong eval`.
+# Length of a run of letters that unrelated texts do not share, as in `leitong-lab eval`.
 PASSAGE = 20
 SEED = 1
 
@@ -74,7 +74,7 @@ def stream(data: pathlib.Path, leitong: str, out: pathlib.Path) -> list[dict]:
              for page, text in texts(data, leitong) for number, piece in enumerate(pieces(text))]
     draw.shuffle(pages)
     changes = [argument for change in CHANGES for argument in ("--change", change)]
-    made = subprocess.run([leitong, "perturb", *changes, "--texts", str(COPIES), "--seed", str(SEED), str(write(out / "pieces.jsonl", pages))],
+    made = subprocess.run([leitong + "-lab", "perturb", *changes, "--texts", str(COPIES), "--seed", str(SEED), str(write(out / "pieces.jsonl", pages))],
                           check=True, capture_output=True, text=True).stdout
     place = {page["id"]: float(number) for number, page in enumerate(pages)}
     copies = list(map(json.loads, made.splitlines()))

@@ -33,7 +33,7 @@ sets:
   short       pieces of 80 to 300 letters, Chinese and English, lightly edited; and hard negatives: the same sentences with
               other numbers, notices of one template with other names
   shells      Chinese articles put into the pages of other sites
-  perturbed   Chinese and English texts, and copies of them by `leitong perturb`
+  perturbed   Chinese and English texts, and copies of them by `leitong-lab perturb`
   relations   the same with excerpts of three tenths and of a half, and pages of two and three texts; `relations` prints which
               of these are related to a source page by their verdict, and how
 """
@@ -417,14 +417,14 @@ def short_set(chinese, english, rng, count):
     return keyed
 
 
-# Excerpts and merged pages, which are usually not duplicates; and changes of `leitong perturb`
+# Excerpts and merged pages, which are usually not duplicates; and changes of `leitong-lab perturb`
 # that nothing above makes.
 RELATED = ["excerpt=0.3", "excerpt=0.5", "merged=2", "merged=3"]
 PERTURBED = ["added=0.2", "deleted=0.2", "rewritten=0.1", "sentences-moved=1", "paragraphs-moved=0.5", "boilerplate=4", "headline", "width", "traditional"]
 
 
 def perturbed_set(texts, rng, count, changes, label, leitong):
-    """Returns originals and their copies by `leitong perturb`, with a separate seed. The texts that it takes sentences from are left out."""
+    """Returns originals and their copies by `leitong-lab perturb`, with a separate seed. The texts that it takes sentences from are left out."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "originals.jsonl"
         with open(file, "w", encoding="utf-8") as out:
@@ -432,7 +432,7 @@ def perturbed_set(texts, rng, count, changes, label, leitong):
                 out.write(json.dumps(dict(id=page_id, url=f"https://original.example/{page_id}", text=text), ensure_ascii=False) + "\n")
         arguments = [argument for change in changes for argument in ("--change", change)]
         seed = str(rng.randrange(1 << 32))
-        made = subprocess.run([leitong, "perturb", *arguments, "--texts", str(count), "--seed", seed, str(file)], check=True, capture_output=True, text=True)
+        made = subprocess.run([leitong + "-lab", "perturb", *arguments, "--texts", str(count), "--seed", seed, str(file)], check=True, capture_output=True, text=True)
     copies, lengths = [], {page_id: length_class(text) for page_id, text in texts}
     for line in map(json.loads, made.stdout.rstrip("\n").split("\n")):
         copies.append(page(line["id"], line["text"], line["of"], label, line["change"], lengths[line["of"]]))

@@ -16,7 +16,7 @@ const TEXT_CHARS_MIN: usize = 300;
 
 /// A page of an evaluation.
 #[derive(Debug)]
-pub struct EvalPage {
+pub(crate) struct EvalPage {
     /// The page's id.
     pub id: String,
     /// The page's main text.
@@ -27,7 +27,7 @@ pub struct EvalPage {
 
 /// The known origin of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
+pub(crate) struct Label {
     /// Name of the page's cluster. Pages in one cluster have the same origin.
     pub(crate) cluster: String,
     /// Expected verdict.
@@ -49,7 +49,7 @@ pub(crate) enum LabelKind {
 impl Label {
     /// Reads the label from the JSON line of a page, from the fields `cluster` and `label`.
     #[must_use]
-    pub fn from_line(line: &[u8]) -> Option<Self> {
+    pub(crate) fn from_line(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields {
             cluster: String,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`page`] reads a page from the message of any crawler, [`decode`] finds its character encoding, [`extract`] its main
-//! text, and [`segment`] splits the text into terms, with special care for Chinese. All of it is pure: no files, clocks
+//! text, and [`segment`] splits the text into terms, with special care for Chinese. [`difference`] aligns two texts. All of it is pure: no files, clocks
 //! or threads.
 //!
 //! ```
@@ -19,6 +19,7 @@
 //! ```
 
 pub mod decode;
+pub mod difference;
 pub mod extract;
 #[cfg(test)]
 mod kinds;

@@ -15,6 +15,10 @@ pub(super) struct Arguments {
     /// texts of duplicates last
     #[arg(long)]
     all: bool,
+    /// Print instead the number of documents in each cluster, to be joined to the outputs of earlier runs. They are
+    /// counted if `dedup` runs with --cluster-sizes
+    #[arg(long, conflicts_with = "all")]
+    sizes: bool,
     /// File to write to [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -26,9 +30,12 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let Arguments { all, output, overwrite, folder } = arguments;
+    let Arguments { all, sizes, output, overwrite, folder } = arguments;
     let output = output.as_deref().unwrap_or(Path::new("-"));
     let parts = Parts::begin_checked(&[("--output", output.to_owned())], &[], &[folder], *overwrite)?;
+    if *sizes {
+        return super::sizes::run(output, parts, folder);
+    }
     // Finds damage before the output is written.
     super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?;
     let cannot = || format!("cannot write {}", output.display());

@@ -1,4 +1,4 @@
-//! `leitong table info | export | import | verify | compact | merge | sizes`: work on tables that `dedup --table` or
+//! `leitong table info | export | import | verify | compact | merge`: work on tables that `dedup --table` or
 //! `serve` has saved.
 
 mod compact;
@@ -63,10 +63,6 @@ enum Action {
     /// earlier one if they are near, or stays a cluster of its own
     #[command(after_help = MERGE_EXAMPLE)]
     Merge(merge::Arguments),
-    /// Print the number of documents in each cluster, one JSON object per line, to be joined to the outputs of
-    /// earlier runs. They are counted if `dedup` runs with --cluster-sizes
-    #[command(after_help = SIZES_EXAMPLE)]
-    Sizes(sizes::Arguments),
 }
 
 const INFO_EXAMPLE: &str = "Example:
@@ -76,7 +72,8 @@ const VERIFY_EXAMPLE: &str = "Example:
   leitong table verify state";
 const EXPORT_EXAMPLE: &str = "Examples:
   leitong table export state | jq -r .url
-  leitong table export --all --output state.jsonl state";
+  leitong table export --all --output state.jsonl state
+  leitong table export --sizes --output sizes.jsonl state";
 
 const IMPORT_EXAMPLE: &str = "Examples:
   leitong table import --output copy state.jsonl
@@ -84,9 +81,6 @@ const IMPORT_EXAMPLE: &str = "Examples:
 
 const MERGE_EXAMPLE: &str = "Example:
   leitong table merge --output all --clusters renamed.jsonl monday tuesday";
-
-const SIZES_EXAMPLE: &str = "Example:
-  leitong table sizes --output sizes.jsonl state";
 
 /// Contents of a table, as `info` prints them.
 #[derive(Debug, Default, Serialize)]
@@ -142,7 +136,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         Action::Compact(arguments) => compact::run(arguments)?,
         Action::Merge(arguments) => merge::run(arguments)?,
-        Action::Sizes(arguments) => sizes::run(arguments)?,
         Action::Verify { folder } => check(folder)?,
         Action::Export(arguments) => export::run(arguments)?,
         Action::Import(arguments) => import::run(arguments)?,

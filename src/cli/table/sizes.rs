@@ -1,33 +1,17 @@
-//! `leitong table sizes`: prints the number of documents in each cluster of a table.
+//! `leitong table export --sizes`: prints the number of documents in each cluster of a table.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
-use clap::Args;
 
-use crate::cli::parts::{Overwrite, Parts};
+use crate::cli::parts::Parts;
 use leitong_base::terminal;
 use leitong_cluster::ClusterId;
 use leitong_corpora::keep::TableSizes;
 use leitong_corpora::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
-#[derive(Debug, Args)]
-pub(super) struct Arguments {
-    /// File to write to [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    #[command(flatten)]
-    overwrite: Overwrite,
-    /// Folder of the table
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
-}
-
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let Arguments { output, overwrite, folder } = arguments;
-    let output = output.as_deref().unwrap_or(Path::new("-"));
-    let parts = Parts::begin_checked(&[("--output", output.to_owned())], &[], &[folder], *overwrite)?;
+pub(super) fn run(output: &Path, parts: Parts, folder: &Path) -> anyhow::Result<()> {
     // Finds damage before the output is written.
     let position = super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?;
     let next = position.next_log_offset;

@@ -309,21 +309,6 @@ fn templates(live: &Live, language: Language) -> Markup {
                 html! { (quoted(url)) br; code { (quoted(&command(site))) } },
             ]
         }
-        Alarm::Paragraphs { site, pages, lines } => {
-            let said = match lines.is_empty() {
-                true => language.say(
-                    format!("no paragraph is on half of {pages} further pages"),
-                    format!("其后 {pages} 个页面中，没有半数共有的段落"),
-                ),
-                false => language.say(
-                    format!("paragraphs that {pages} further pages share; if they are boilerplate, add them to paragraph.boilerplate_file"),
-                    format!("其后 {pages} 个页面共有的段落；若为样板文字，可逐行写入 paragraph.boilerplate_file"),
-                ),
-            };
-            let lines =
-                html! { @for (shared_by, line) in lines { (shared_by) "/" (pages) ": " (quoted(line)) br; } };
-            vec![quoted(site), html! { (said) }, lines]
-        }
     };
     let rows: Vec<_> = live.templates.iter().rev().map(row).collect();
     html! {

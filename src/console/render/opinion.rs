@@ -1,7 +1,7 @@
 //! The comparison of two pages by a detector, in one sentence.
 //!
-//! The sentence names the figures in the evidence that decide. If the settings leave these out, it names the
-//! similarity.
+//! The sentence names the figures in the evidence that decide. For detectors that are only for comparison, and if the
+//! settings leave these figures out, it names the similarity.
 
 use serde_json::{Map, Value};
 
@@ -35,11 +35,6 @@ pub(crate) fn sentence(name: &str, compared: &Compared, language: Language) -> S
         "paragraph" => figures.paragraph(),
         "agglomerate-term" => figures.clusters(),
         "concept-network" | "word-network" => figures.network(),
-        "shingle" => figures.shingle(),
-        "i-match" => figures.i_match(),
-        "tf-idf" => figures.above("similarity_above"),
-        "punctuation" => Some(figures.punctuation()),
-        "sentence-ends" => figures.sentence_ends(),
         _ => None,
     };
     sentence.unwrap_or_else(|| figures.similarity())
@@ -138,45 +133,6 @@ impl Figures<'_> {
                  {below} is required)."
             ),
             format!("一致程度为 {similarity}（须超过 {needed}），位置相差 {spread}（须低于 {below}）。"),
-        ))
-    }
-
-    fn shingle(&self) -> Option<String> {
-        let (equal, needed) =
-            (self.count("equal_super_shingles")?, self.count("equal_super_shingles_needed")?);
-        Some(self.language.say(
-            format!("{equal} of 6 digests of word runs are equal; {needed} are required."),
-            format!("6 个词串摘要中有 {equal} 个相同，至少需要 {needed} 个。"),
-        ))
-    }
-
-    fn i_match(&self) -> Option<String> {
-        let (equal, all) = (self.count("equal_lexicons")?, self.count("lexicons")?);
-        Some(self.language.say(
-            format!("{equal} of {all} digests of the rare words are equal; one is required."),
-            format!("罕见词的 {all} 个摘要中有 {equal} 个相同，至少需要 1 个。"),
-        ))
-    }
-
-    fn punctuation(&self) -> String {
-        match self.compared.near {
-            true => self
-                .language
-                .say("The letters around the mark are the same.".to_owned(), "标点前后的字相同。".to_owned()),
-            false => self
-                .language
-                .say("The letters around the mark differ.".to_owned(), "标点前后的字不同。".to_owned()),
-        }
-    }
-
-    fn sentence_ends(&self) -> Option<String> {
-        let (equal, all) = (self.count("equal_codes")?, self.count("sentences")?);
-        let needed = self.share("share_needed")?;
-        Some(self.language.say(
-            format!(
-                "{equal} of B's {all} sentences begin and end like a sentence of A; {needed} of the longer text is required."
-            ),
-            format!("B 的 {all} 个句子中有 {equal} 个首尾与 A 相同；较长一页须达到 {needed}。"),
         ))
     }
 }

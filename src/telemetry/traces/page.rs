@@ -495,17 +495,4 @@ mod tests {
         assert_eq!(read(Some(parent)).map(|trace| trace.said.to_string()).as_deref(), Some(parent));
         assert!(read(Some("malformed")).is_none() && read(None).is_none());
     }
-
-    /// Run it with `cargo test --release --lib traces::page -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "measures"]
-    fn tracing_overhead_per_page() {
-        let (tracer, mut waiting) = tracer(1.0, 1_000);
-        let (pages, began) = (50_000, now());
-        for offset in 0..pages {
-            std::hint::black_box(trace_page(&tracer, offset, None));
-            while waiting.try_recv().is_ok() {}
-        }
-        println!("{} ns per page with six spans", (now() - began) / pages);
-    }
 }

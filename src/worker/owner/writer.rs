@@ -184,7 +184,7 @@ impl<'a, W: World> Writer<'a, W> {
                     0
                 };
                 if left_out == 0 {
-                    return Err(Trouble::Halted(format!("{error}; see `leitong topics check`")));
+                    return Err(Trouble::Halted(format!("{error}; see `leitong run --check`")));
                 }
                 tracing::warn!(partition, topic, bytes, %code, left_out, "dead letters are written without their values");
                 metrics::values_left_out(left_out);

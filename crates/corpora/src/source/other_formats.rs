@@ -125,7 +125,7 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     if let Some(name) = mail(text) {
         return Some(name);
     }
-    // A line may be an array, as in messages of Frontera, but not an array of objects.
+    // A line may be an array, but not an array of objects.
     if text.strip_prefix(b"[").is_some_and(|rest| matches!(rest.trim_ascii_start().first(), Some(b'{'))) {
         return Some("one JSON array (`jq -c '.[]' FILE` writes its elements as lines)");
     }

@@ -15,9 +15,9 @@ mod report;
 mod stages;
 mod table;
 
-pub use self::report::Report;
-pub use self::stages::{Program, StageFigures};
-pub use self::table::Plan;
+pub(crate) use self::report::Report;
+pub(crate) use self::stages::{Program, StageFigures};
+pub(crate) use self::table::Plan;
 
 /// Returns the median of times or rates; 0 if there are none.
 fn median(figures: &mut [f64]) -> f64 {

@@ -21,7 +21,7 @@ const EXAMPLES_MIN: usize = 100;
 
 /// All figures.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Machine that was measured.
     machine: Machine,
     /// Names of the inputs.
@@ -41,7 +41,7 @@ impl Report {
     /// at each of `distances`. For each look-up, one table is filled with evenly distributed fingerprints,
     /// one with skewed ones, and, if there are enough pages, one with fingerprints that are distributed like
     /// those of the pages.
-    pub fn in_memory(
+    pub(crate) fn in_memory(
         inputs: Vec<String>,
         stages: StageFigures,
         config: &SimHashConfig,
@@ -71,7 +71,7 @@ impl Report {
     ///
     /// # Errors
     /// Fails if the folder cannot be used, or if the store fails.
-    pub fn on_disk(
+    pub(crate) fn on_disk(
         inputs: Vec<String>,
         stages: StageFigures,
         config: &SimHashConfig,

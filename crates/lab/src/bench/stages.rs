@@ -23,7 +23,7 @@ const ROUNDS: usize = 3;
 const STAGES: [&str; 7] = ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"];
 
 /// The stages that a program implements itself. The other stages are calls of library functions.
-pub trait Program {
+pub(crate) trait Program {
     /// Reads a page from the payload of a record. Returns `None` if the payload is not a page.
     fn read(&mut self, place: &Place, payload: Payload) -> Option<Page>;
 
@@ -39,7 +39,7 @@ pub trait Program {
 
 /// The figures of the stages.
 #[derive(Debug, Clone, Serialize)]
-pub struct StageFigures {
+pub(crate) struct StageFigures {
     /// Number of pages that went through all stages. Only these are measured.
     pub pages: usize,
     /// Mean size of the pages as fetched, in bytes.
@@ -59,7 +59,7 @@ pub struct StageFigures {
 impl StageFigures {
     /// Runs the pages of `records` through all stages of `program`. `detector` and `segmenter` must be the
     /// program's.
-    pub fn measure(
+    pub(crate) fn measure(
         records: Vec<Record>,
         program: &mut impl Program,
         detector: &dyn Detector,

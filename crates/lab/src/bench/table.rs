@@ -23,7 +23,7 @@ const IN_MEMORY: &str = "a table in memory does not fail";
 
 /// The settings of a measurement.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Numbers of centroids at which look-ups are timed, ascending.
     pub sizes: Vec<usize>,
     /// Seed of fingerprints and queries.

@@ -14,7 +14,7 @@ use leitong_text::segment::Segmenter;
 
 /// Settings of an evaluation.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Seed of the random number generator.
     pub seed: u64,
     /// Number of texts to perturb.
@@ -32,7 +32,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// A message if the synonyms of the plan cannot be used.
-pub fn evaluate(
+pub(crate) fn evaluate(
     inputs: Vec<String>,
     pages: &[EvalPage],
     evaluated: &[EvaluatedDetector],

@@ -10,7 +10,6 @@
 //! same report except for times. Memory: all documents and fingerprints.
 
 mod evaluate;
-mod html;
 mod interval;
 pub(crate) mod pairs;
 mod parallel;
@@ -19,7 +18,6 @@ mod recall;
 mod recommend;
 mod report;
 mod stream;
-mod svg;
 mod verdicts;
 
 use std::sync::Arc;
@@ -27,18 +25,17 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-pub use self::evaluate::{Plan, evaluate};
+pub(crate) use self::evaluate::{Plan, evaluate};
 pub(crate) use self::parallel::Workers;
-pub use self::report::Report;
-pub use self::stream::StreamScore;
-pub use self::verdicts::{GivenVerdict, Misfit};
+pub(crate) use self::stream::StreamScore;
+pub(crate) use self::verdicts::GivenVerdict;
 use crate::pages::EvalPage;
 use leitong_fingerprint::Detector;
 use leitong_text::extract::Document;
 use leitong_text::segment::{Segmenter, Terms};
 
 /// A detector to evaluate, with a name.
-pub struct EvaluatedDetector {
+pub(crate) struct EvaluatedDetector {
     /// Name of the detector, or of a variant's file.
     pub name: String,
     /// Detector with its settings.

@@ -126,7 +126,7 @@ fn threshold(report: &DetectorReport, why: &mut Vec<String>) -> Option<f64> {
     if by_distance > as_set + CLEARLY {
         why.push(format!(
             "Another threshold would suit these pages better: a distance of up to {:.3} gives an F1 of \
-             {by_distance:.3} over the pairs, the configured one {as_set:.3}. `leitong tune --detector {}` \
+             {by_distance:.3} over the pairs, the configured one {as_set:.3}. `leitong-lab tune --detector {}` \
              shows the setting.",
             best.distance, report.name
         ));
@@ -167,7 +167,7 @@ fn cautions(report: &Report, chosen: &Candidate<'_>, left: &[Candidate<'_>], why
     if !report.labelled {
         why.push(
             "Without labels, this is based on artificial changes, not on your own duplicates. Label some \
-             pairs with `leitong tune --ask`."
+             pairs with `leitong-lab tune --ask`."
                 .to_owned(),
         );
     }

@@ -14,7 +14,7 @@ use super::stream::StreamScore;
 
 /// The results of an evaluation.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Names of the inputs.
     pub(crate) inputs: Vec<String>,
     /// Number of pages.
@@ -59,7 +59,7 @@ pub(crate) struct DetectorReport {
 impl Report {
     /// Formats the report in Markdown.
     #[must_use]
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let mut out = format!(
             "{} pages of {}{}; seed {}.\n\n",
             self.pages,

@@ -18,7 +18,7 @@ use leitong_fingerprint::Detector;
 
 /// The scores of a stream.
 #[derive(Debug, Clone, Serialize)]
-pub struct StreamScore {
+pub(crate) struct StreamScore {
     /// Share of the duplicate verdicts that are right.
     pub(crate) precision: Estimate,
     /// Share of the duplicates that were found.

@@ -16,7 +16,7 @@ use leitong_cluster::verdict::Kind;
 /// A verdict as `leitong dedup` writes it, reduced to the fields that scoring needs. Other fields are
 /// ignored.
 #[derive(Debug, Clone, Deserialize)]
-pub struct GivenVerdict {
+pub(crate) struct GivenVerdict {
     /// Id of the judged page.
     pub(crate) page_id: String,
     /// The kind of the verdict.
@@ -27,7 +27,7 @@ pub struct GivenVerdict {
 
 /// The reason why verdicts cannot be scored.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum Misfit {
+pub(crate) enum Misfit {
     /// Two pages share an id.
     #[error("two pages have the id {0:?}; ids must be unique for verdicts to be scored")]
     SamePage(String),
@@ -55,7 +55,7 @@ impl StreamScore {
     ///
     /// # Errors
     /// [`Misfit`] unless there is exactly one verdict for each page.
-    pub fn from_verdicts(
+    pub(crate) fn from_verdicts(
         pages: &[(String, Label)],
         verdicts: Vec<GivenVerdict>,
         seed: u64,
@@ -98,7 +98,7 @@ impl StreamScore {
     }
 
     /// Formats scores as a Markdown table, each with the name of its file of verdicts.
-    pub fn table<'s>(scores: impl Iterator<Item = (&'s str, &'s Self)>) -> String {
+    pub(crate) fn table<'s>(scores: impl Iterator<Item = (&'s str, &'s Self)>) -> String {
         let mut out = String::new();
         labelled_streams(scores, "verdicts", &mut out);
         out

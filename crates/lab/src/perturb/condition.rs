@@ -40,7 +40,7 @@ pub(crate) enum Family {
 
 /// A way of changing a text, and its extent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Condition {
+pub(crate) struct Condition {
     /// Way of changing the text.
     pub(crate) family: Family,
     /// Extent: a share, or a number of texts or lines.
@@ -50,7 +50,7 @@ pub struct Condition {
 impl Condition {
     /// Returns true if the change needs a list of synonyms.
     #[must_use]
-    pub fn needs_synonyms(&self) -> bool {
+    pub(crate) fn needs_synonyms(&self) -> bool {
         self.family == Family::Synonyms
     }
 

@@ -14,7 +14,7 @@ use leitong_base::random::Random;
 ///
 /// # Errors
 /// A message if `synonyms` cannot be used.
-pub fn copies(
+pub(crate) fn copies(
     pages: &[EvalPage],
     changes: &[Condition],
     synonyms: &str,

@@ -12,9 +12,9 @@ mod synonyms;
 use opencc_fmmseg::OpenCC;
 
 use self::body::Body;
-pub use self::condition::Condition;
+pub(crate) use self::condition::Condition;
 pub(crate) use self::condition::Family;
-pub use self::copies::copies;
+pub(crate) use self::copies::copies;
 use self::synonyms::Synonyms;
 use leitong_base::random::Random;
 use leitong_text::segment::sentences;

@@ -19,7 +19,7 @@ const PAIRS_MIN: usize = 20;
 
 /// A pair of pages with a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LabelledPair {
+pub(crate) struct LabelledPair {
     /// Numbers of the pages.
     pub pages: (usize, usize),
     /// True if both pages are the same text.
@@ -27,7 +27,7 @@ pub struct LabelledPair {
 }
 
 /// The fingerprints of pages by the detector to tune.
-pub struct Tuner<'a> {
+pub(crate) struct Tuner<'a> {
     pages: &'a [EvalPage],
     detector: &'a dyn Detector,
     /// Fingerprint of each page; `None` if the page has too little text.
@@ -37,7 +37,7 @@ pub struct Tuner<'a> {
 impl<'a> Tuner<'a> {
     /// Computes the fingerprints of all pages, with `threads` threads.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         pages: &'a [EvalPage],
         evaluated: &'a EvaluatedDetector,
         segmenter: &Segmenter,
@@ -51,7 +51,7 @@ impl<'a> Tuner<'a> {
     /// Returns up to `count` pairs that are closest to the threshold, half of them from each side: the most
     /// distant pairs that the detector calls near, and the least distant ones that it does not.
     #[must_use]
-    pub fn boundary_pairs(&self, count: usize, seed: u64) -> Vec<(usize, usize)> {
+    pub(crate) fn boundary_pairs(&self, count: usize, seed: u64) -> Vec<(usize, usize)> {
         let Self { prints, detector, .. } = self;
         let all: Vec<usize> = (0..prints.len()).collect();
         let mut candidates = Vec::new();
@@ -74,7 +74,7 @@ impl<'a> Tuner<'a> {
     /// Returns pairs that follow from the labels of the pages: each near-duplicate with the first page of its cluster,
     /// and unrelated pairs, drawn by `seed`. `None` if not every page has a label.
     #[must_use]
-    pub fn labels_of_pages(&self, seed: u64) -> Option<Vec<LabelledPair>> {
+    pub(crate) fn labels_of_pages(&self, seed: u64) -> Option<Vec<LabelledPair>> {
         if !are_labelled(self.pages) {
             return None;
         }
@@ -93,7 +93,7 @@ impl<'a> Tuner<'a> {
     /// Returns precision and recall by threshold, and the threshold with the highest recall among those that reach
     /// `precision`, in Markdown.
     #[must_use]
-    pub fn report(&self, labelled: &[LabelledPair], precision: f64) -> String {
+    pub(crate) fn report(&self, labelled: &[LabelledPair], precision: f64) -> String {
         let compare = |pair: &LabelledPair| {
             let print = |page: usize| self.prints[page].as_deref();
             let comparison = self.detector.compare(print(pair.pages.0)?, print(pair.pages.1)?);

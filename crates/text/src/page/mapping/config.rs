@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::page::body::BodyForm;
+use crate::page::field::Field;
+
 /// The program that writes the pages: a preset, and differences from it. None of this is part of a hash: it
 /// locates the text of a page and does not change how it is processed. So pages from all crawlers are
 /// compared with each other.
@@ -13,9 +16,9 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct InputConfig {
     /// The program that writes the messages or lines: `json` (Leitong's own fields), `scrapy-cluster`,
-    /// `nutch`, `norconex`, `os-scrapy`, `frontera`, `heritrix-log`, `cdr3`, `katana`, `crawl4ai`, `apify`,
-    /// `spider`, `fineweb`, `dolma`, `datatrove`, `oscar`, `the-pile`, `warc-record`, `raw-body`. `leitong
-    /// preset detect` finds the preset for a sample.
+    /// `nutch`, `norconex`, `os-scrapy`, `heritrix-log`, `cdr3`, `katana`, `crawl4ai`, `apify`, `spider`, `fineweb`,
+    /// `dolma`, `datatrove`, `oscar`, `the-pile`, `warc-record`, `raw-body`. `leitong preset detect` finds the preset
+    /// for a sample, and `leitong preset list NAME` prints one, whose `[input]` you can copy and change.
     pub preset: String,
     /// Folder with the WARC files that messages of `heritrix-log` name.
     pub warc_dir: Option<PathBuf>,
@@ -31,8 +34,8 @@ pub struct InputConfig {
 
 /// For each field, JSON pointers (`/response/body`) in order of preference: the first one that finds a usable value
 /// counts. `@key` is the key of the message. An empty list means the pointers of the preset. If a message has several
-/// bodies, `text` takes precedence over `html`, `html_b64`, `body` and `content`, in this order. A pointer for one of
-/// these five replaces all bodies of the preset.
+/// bodies, `html` takes precedence over `html_b64`, `body`, `content` and `text`, in this order; with Leitong's own
+/// fields, `text` comes first. A pointer for one of these five replaces all bodies of the preset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldsConfig {
@@ -50,6 +53,10 @@ pub struct FieldsConfig {
     pub body: Vec<String>,
     /// HTML, or the main text. The first character decides.
     pub content: Vec<String>,
+    /// The name of the WARC file in `warc_dir` that contains the body.
+    pub warc_file: Vec<String>,
+    /// The offset of the body's record in this file.
+    pub warc_offset: Vec<String>,
     /// The page's title according to the crawler.
     pub title: Vec<String>,
     /// The charset of the body's bytes.
@@ -60,6 +67,33 @@ pub struct FieldsConfig {
     pub status: Vec<String>,
     /// The time at which the page was fetched.
     pub fetched_at: Vec<String>,
+}
+
+impl FieldsConfig {
+    /// Returns the fields that have pointers, with these. Bodies are in order of preference.
+    pub(super) fn lists(&self, text_first: bool) -> Vec<(Field, &[String])> {
+        let mut lists = vec![
+            (Field::Id, &self.id[..]),
+            (Field::Url, &self.url),
+            (Field::Body(BodyForm::Text), &self.text),
+            (Field::Body(BodyForm::Html), &self.html),
+            (Field::Body(BodyForm::Base64), &self.html_b64),
+            (Field::Body(BodyForm::Mixed), &self.body),
+            (Field::Body(BodyForm::Content), &self.content),
+            (Field::WarcFile, &self.warc_file),
+            (Field::WarcOffset, &self.warc_offset),
+            (Field::Title, &self.title),
+            (Field::Charset, &self.charset),
+            (Field::ContentType, &self.content_type),
+            (Field::Status, &self.status),
+            (Field::FetchedAt, &self.fetched_at),
+        ];
+        if !text_first {
+            lists.sort_by_key(|(field, _)| *field == Field::Body(BodyForm::Text));
+        }
+        lists.retain(|(_, pointers)| !pointers.is_empty());
+        lists
+    }
 }
 
 /// JSON pointers by name.
@@ -77,8 +111,10 @@ pub struct FilterConfig {
     /// Content types to read, such as `text/html` or `text/*`. A message without a content type is read.
     /// Empty: all.
     pub content_types: Vec<String>,
-    /// Whole values that are not messages, in addition to the preset's.
-    pub literals: Vec<String>,
+    /// Messages to skip, in addition to the preset's: a JSON pointer, and `true`, `false` or `missing`, as in
+    /// `"/success" = "false"`. `missing` means that none of the fields is there that are read from this value. The
+    /// pointer `""` is the whole value, which may also be `null` or the text of a failure.
+    pub skip_if: BTreeMap<String, String>,
 }
 
 impl Default for InputConfig {

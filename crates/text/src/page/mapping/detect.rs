@@ -5,7 +5,6 @@
 
 use super::pointer::{Pointer, Selector};
 use super::preset::Preset;
-use super::{PRESETS, frontera};
 
 /// A recogniser of the preset that fits a message.
 #[derive(Debug)]
@@ -20,11 +19,11 @@ impl Default for Recognizer {
     fn default() -> Self {
         let mut selector = Selector::default();
         // Leitong's own fields are so common that they are tried last.
-        let (own, others): (Vec<&Preset>, Vec<&Preset>) = PRESETS
+        let (own, others): (Vec<&Preset>, Vec<&Preset>) = Preset::all()
             .iter()
             .filter(|preset| !preset.signature.is_empty())
             .partition(|preset| preset.name == "json");
-        let mut numbers = |pointers: &[&str]| {
+        let mut numbers = |pointers: &[String]| {
             pointers
                 .iter()
                 .filter_map(|text| Some(selector.add(&Pointer::parse(text)?, false)))
@@ -46,17 +45,18 @@ impl Recognizer {
         if value.starts_with(b"WARC/") {
             return named("warc-record");
         }
-        if frontera::begins(value) {
-            return named("frontera");
-        }
         let value = value.trim_ascii_start();
         if value.starts_with(b"<") {
             return named("raw-body");
         }
-        if let Some(preset) = PRESETS
-            .iter()
-            .find(|preset| preset.literals.iter().any(|literal| value.trim_ascii_end() == literal.as_bytes()))
-        {
+        if let Some(preset) = Preset::all().iter().find(|preset| {
+            preset
+                .input
+                .filter
+                .skip_if
+                .get("")
+                .is_some_and(|literal| value.trim_ascii_end() == literal.as_bytes())
+        }) {
             return Some(preset);
         }
         let found = self.selector.select(std::str::from_utf8(value).ok()?).ok()?;
@@ -83,7 +83,7 @@ mod tests {
             (r#"{"url":["http://a/"],"content":["x"],"tstamp":["y"]}"#, Some("nutch")),
             (r#"{"id":"http://a/","content":"x","document.reference":"y"}"#, Some("norconex")),
             (r#"{"request":{"url":"http://a/"},"response":{"body":"x"}}"#, Some("os-scrapy")),
-            (r#"["dict", []]"#, Some("frontera")),
+            (r#"["dict", []]"#, None),
             (r#"{"url":"http://a/","hop_path":"L","warc_filename":"x"}"#, Some("heritrix-log")),
             (r#"{"url":"http://a/","raw_content":"x","team":"y"}"#, Some("cdr3")),
             (r#"{"request":{"endpoint":"http://a/"}}"#, Some("katana")),

@@ -5,7 +5,7 @@
 //!              └────────── skipped, with a reason ──────────────┴──────────┘
 //! ```
 //! In: the value of a message or a line, with its key. Out: a page, a reason to skip the message, or an error
-//! that names the preset, the pointer and the value found. A [`Preset`] is a table of pointers, each of which
+//! that names the preset, the pointer and the value found. A [`Preset`] is a file of pointers, each of which
 //! the configuration may change. Leitong's own JSON without changes takes a faster path through
 //! [`json`](super::json). Cost: the message is read once, and the values found are parsed again. Memory:
 //! the page's own text.
@@ -13,7 +13,6 @@
 pub(crate) mod config;
 pub(crate) mod detect;
 mod filter;
-mod frontera;
 mod guess;
 pub(crate) mod pointer;
 pub(crate) mod preset;
@@ -23,21 +22,20 @@ pub(crate) mod survey;
 mod value;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use filter::Filter;
 use pointer::{Pointer, Selector};
-use preset::{Condition, KEY};
+use preset::KEY;
 
 pub use config::{FieldsConfig, InputConfig};
 pub use detect::Recognizer;
 pub use filter::Skip;
 pub use pointer::{segments, to_field as pointer_to_field};
 pub use preset::{Framing, Preset};
-pub use presets::PRESETS;
 pub use read::{Message, MessageOutcome, Reading};
 pub use survey::Survey;
 
-use super::body::BodyForm;
 use super::field::Field;
 
 /// The field of Leitong's own JSON that withdraws a page.
@@ -61,6 +59,7 @@ pub struct Mapping {
     withdrawn: Option<Slot>,
     no_page: Vec<NoPage>,
     filter: Filter,
+    skips_null: bool,
     /// True if this is Leitong's own JSON without changes.
     is_plain: bool,
 }
@@ -104,27 +103,21 @@ impl Mapping {
     pub fn new(config: &InputConfig) -> Result<Self, Vec<String>> {
         let preset = Preset::named(&config.preset).map_err(|hint| vec![format!("input.preset: {hint}")])?;
         let mut faults = Vec::new();
-        let filter = filter(config, preset, &mut faults);
-        let mut builder = Builder { selector: Selector::default(), pointers: 0, faults };
-        let sources = builder.fields(&config.fields, preset);
-        let no_page = preset.no_page.iter().filter_map(|(pointer, condition)| match condition {
-            Condition::True => Some(NoPage::Says(builder.slot(pointer, "", false)?, true)),
-            Condition::False => Some(NoPage::Says(builder.slot(pointer, "", false)?, false)),
-            Condition::Missing => {
-                Some(NoPage::NoneOf(below(pointer, &sources))).filter(|none| *none != NoPage::NoneOf(0))
-            }
-        });
-        let no_page = no_page.collect();
+        let mut filter = filter(config, preset, &mut faults);
+        let mut builder = Builder { selector: Selector::default(), pointers: 0, skips_null: false, faults };
+        let sources = builder.fields(config, preset);
+        let mut no_page = builder.no_page(&preset.input.filter.skip_if, &sources, &mut filter);
+        no_page.extend(builder.no_page(&config.filter.skip_if, &sources, &mut filter));
         let passthrough = builder.passthrough(config, preset);
         let is_json = preset.name == "json";
         let whole_passthrough =
             builder.slot("/passthrough", "", false).filter(|_| is_json && passthrough.is_empty());
         let withdrawn = if is_json { builder.slot(&format!("/{WITHDRAWN}"), "", false) } else { None };
-        if preset.fields.iter().any(|(field, _)| *field == Field::WarcFile) && config.warc_dir.is_none() {
-            builder.faults.push(format!(
-                "input.warc_dir: is not set, but preset {:?} needs it; set it to the folder with the WARC files",
-                preset.name
-            ));
+        if sources.iter().any(|(field, _)| *field == Field::WarcFile) && config.warc_dir.is_none() {
+            builder.faults.push(
+                "input.warc_dir: is not set, but the bodies are in WARC files; set it to their folder"
+                    .to_owned(),
+            );
         }
         if builder.pointers > POINTERS_MAX {
             builder.faults.push(format!(
@@ -132,8 +125,11 @@ impl Mapping {
                 builder.pointers
             ));
         }
-        let is_plain = is_json && config.fields == FieldsConfig::default() && passthrough.is_empty();
-        let Builder { selector, faults, .. } = builder;
+        let is_plain = is_json
+            && config.fields == FieldsConfig::default()
+            && no_page.is_empty()
+            && passthrough.is_empty();
+        let Builder { selector, faults, skips_null, .. } = builder;
         if !faults.is_empty() {
             return Err(faults);
         }
@@ -146,6 +142,7 @@ impl Mapping {
             withdrawn,
             no_page,
             filter,
+            skips_null,
             is_plain,
         })
     }
@@ -291,7 +288,7 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
         }
     }
     if config.filter.statuses.is_empty() {
-        for status in preset.statuses {
+        for status in &preset.input.filter.statuses {
             filter.add_status(status);
         }
     }
@@ -302,8 +299,6 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
             ));
         }
     }
-    let own = config.filter.literals.iter().map(String::as_str);
-    own.chain(preset.literals.iter().copied()).for_each(|literal| filter.add_literal(literal));
     filter
 }
 
@@ -311,6 +306,8 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
 struct Builder {
     selector: Selector,
     pointers: usize,
+    /// True if a message without a value is skipped.
+    skips_null: bool,
     faults: Vec<String>,
 }
 
@@ -326,59 +323,71 @@ impl Builder {
         Some(Slot { number: self.selector.add(&parsed, is_text), pointer: pointer.to_owned() })
     }
 
-    fn sources<'p>(
-        &mut self,
-        pointers: impl IntoIterator<Item = &'p str>,
-        key: &str,
-        field: Field,
-    ) -> Vec<Source> {
+    fn sources(&mut self, pointers: &[String], key: &str, field: Field) -> Vec<Source> {
         let is_text = matches!(field, Field::Body(_));
-        let source = |pointer| match pointer {
+        let source = |pointer: &String| match pointer.as_str() {
             KEY => Some(Source::Key),
             pointer => self.slot(pointer, key, is_text).map(Source::Pointer),
         };
-        pointers.into_iter().filter_map(source).collect()
+        pointers.iter().filter_map(source).collect()
     }
 
     /// Collects the sources of all fields: those in `config`, and those of `preset` for the other fields.
-    fn fields(&mut self, config: &FieldsConfig, preset: &Preset) -> Vec<(Field, Vec<Source>)> {
-        let own = [
-            (Field::Id, &config.id),
-            (Field::Url, &config.url),
-            (Field::Body(BodyForm::Text), &config.text),
-            (Field::Body(BodyForm::Html), &config.html),
-            (Field::Body(BodyForm::Base64), &config.html_b64),
-            (Field::Body(BodyForm::Mixed), &config.body),
-            (Field::Body(BodyForm::Content), &config.content),
-            (Field::Title, &config.title),
-            (Field::Charset, &config.charset),
-            (Field::ContentType, &config.content_type),
-            (Field::Status, &config.status),
-            (Field::FetchedAt, &config.fetched_at),
-        ];
-        let own = || own.iter().filter(|(_, pointers)| !pointers.is_empty());
+    fn fields(&mut self, config: &InputConfig, preset: &Preset) -> Vec<(Field, Vec<Source>)> {
+        let own = config.fields.lists(false);
         let is_body = |field: Field| matches!(field, Field::Body(_) | Field::WarcFile | Field::WarcOffset);
-        let replaced = |field: Field| own().any(|(own, _)| *own == field || is_body(*own) && is_body(field));
+        let replaced =
+            |field: Field| own.iter().any(|(own, _)| *own == field || is_body(*own) && is_body(field));
         let mut sources = Vec::new();
-        for (field, pointers) in own() {
+        for (field, pointers) in &own {
             let key = format!("fields.{}", field.name());
-            sources.push((*field, self.sources(pointers.iter().map(String::as_str), &key, *field)));
+            sources.push((*field, self.sources(pointers, &key, *field)));
         }
-        for (field, pointers) in preset.fields.iter().filter(|(field, _)| !replaced(*field)) {
-            sources.push((*field, self.sources(pointers.iter().copied(), "", *field)));
+        for (field, pointers) in preset.input.fields.lists(preset.name == "json") {
+            if !replaced(field) {
+                sources.push((field, self.sources(pointers, "", field)));
+            }
         }
         sources
     }
 
+    /// Collects the conditions under which a message has no page. Those on the whole value go into `filter`.
+    fn no_page(
+        &mut self,
+        conditions: &BTreeMap<String, String>,
+        sources: &[(Field, Vec<Source>)],
+        filter: &mut Filter,
+    ) -> Vec<NoPage> {
+        let mut found = Vec::new();
+        for (pointer, condition) in conditions {
+            match (pointer.as_str(), condition.as_str()) {
+                ("", "null") => self.skips_null = true,
+                ("", text) => filter.add_literal(text),
+                (_, "true" | "false") => {
+                    let slot = self.slot(pointer, "filter.skip_if", false);
+                    found.extend(slot.map(|slot| NoPage::Says(slot, condition == "true")));
+                }
+                (_, "missing") => match below(pointer, sources) {
+                    0 => self.faults.push(format!(
+                        "input.filter.skip_if: no field is read from {pointer:?}; name a value that contains fields"
+                    )),
+                    slots => found.push(NoPage::NoneOf(slots)),
+                },
+                (_, _) => self.faults.push(format!(
+                    "input.filter.skip_if: the condition for {pointer:?} must be true, false or missing"
+                )),
+            }
+        }
+        found
+    }
+
     fn passthrough(&mut self, config: &InputConfig, preset: &Preset) -> Vec<(String, Slot)> {
-        let of_preset = preset.passthrough.iter().map(|(name, pointer)| (*name, *pointer));
-        let own = config.passthrough.0.iter().map(|(name, pointer)| (name.as_str(), pointer.as_str()));
-        let of_preset = of_preset.filter(|(name, _)| !config.passthrough.0.contains_key(*name));
-        let all: Vec<_> = of_preset.chain(own).collect();
+        let own = &config.passthrough.0;
+        let of_preset = preset.input.passthrough.0.iter().filter(|(name, _)| !own.contains_key(*name));
         let quoted = |name: &str| serde_json::Value::from(name).to_string();
-        let slot = |(name, pointer): (&str, &str)| {
+        let slot = |(name, pointer): (&String, &String)| {
             Some((quoted(name), self.slot(pointer, &format!("passthrough.{name}"), false)?))
         };
-        all.into_iter().filter_map(slot).collect()
+        of_preset.chain(own).filter_map(slot).collect()
     }
 }

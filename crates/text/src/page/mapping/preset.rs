@@ -1,92 +1,72 @@
-//! Describes the messages of a crawler, in a form that fits into a constant table.
+//! Describes the messages of a crawler, as a file that users can copy.
 
-use super::presets::PRESETS;
-use crate::page::field::Field;
+use serde::Deserialize;
+
+use super::config::InputConfig;
+use super::presets;
 
 /// The rules for reading the messages of a crawler. The configuration may change them.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Preset {
     /// The name in `input.preset`.
+    #[serde(skip)]
     pub name: &'static str,
+    /// The file of the preset.
+    #[serde(skip)]
+    pub text: &'static str,
     /// A description of the program that writes such messages, for people.
-    pub about: &'static str,
+    pub about: String,
     /// The format of message values.
+    #[serde(default)]
     pub framing: Framing,
-    /// The places of the fields: JSON pointers or [`KEY`], in order of preference. If there are several
-    /// bodies, the first one in this table that is present is used.
-    pub fields: &'static [(Field, &'static [&'static str])],
-    /// The values that the verdict returns, by name.
-    pub passthrough: &'static [(&'static str, &'static str)],
-    /// Statuses of the messages to read. Empty: all.
-    pub statuses: &'static [&'static str],
-    /// Whole values that mean failure.
-    pub literals: &'static [&'static str],
-    /// Conditions under which a message has no page.
-    pub no_page: &'static [(&'static str, Condition)],
-    /// True if a null value deletes the page that the key names.
-    pub null_deletes: bool,
     /// Lists of pointers by which messages are recognised. At least one pointer in each list must find a
     /// value.
-    pub signature: &'static [&'static [&'static str]],
+    #[serde(default)]
+    pub signature: Vec<Vec<String>>,
+    /// The settings, to which those of the user are added.
+    #[serde(default)]
+    pub input: InputConfig,
 }
 
 /// Stands for the message's key, in a list of pointers.
 pub(crate) const KEY: &str = "@key";
 
 /// The format of message values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Framing {
     /// One JSON value.
+    #[default]
     Json,
-    /// A message in one of Frontera's codecs: MessagePack, or JSON with values tagged by type.
-    Frontera,
     /// A record of a WARC file.
     WarcRecord,
     /// The body itself.
     RawBody,
 }
 
-/// A condition on a value, under which a message has no page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Condition {
-    /// The value exists and is true.
-    True,
-    /// The value exists and is false.
-    False,
-    /// No pointer that leads into the value finds anything.
-    Missing,
-}
-
 impl Preset {
-    /// An empty preset, as the base of the others.
-    pub(super) const EMPTY: Self = Self {
-        name: "",
-        about: "",
-        framing: Framing::Json,
-        fields: &[],
-        passthrough: &[],
-        statuses: &[],
-        literals: &[],
-        no_page: &[],
-        null_deletes: false,
-        signature: &[],
-    };
+    /// Returns all presets, the default first. The first call reads their files.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        presets::all()
+    }
 
     /// Returns the preset with this name.
     ///
     /// # Errors
     /// No preset has this name. The message suggests the most similar one.
     pub fn named(name: &str) -> Result<&'static Self, String> {
-        if let Some(found) = PRESETS.iter().find(|preset| preset.name == name) {
+        if let Some(found) = Self::all().iter().find(|preset| preset.name == name) {
             return Ok(found);
         }
         let spelt = name.to_lowercase().replace([' ', '_'], "-");
-        let nearest = PRESETS
+        let nearest = Self::all()
             .iter()
             .map(|preset| (strsim::damerau_levenshtein(&spelt, preset.name), preset.name))
             .min()
             .filter(|(distance, nearest)| *distance * 2 <= nearest.len().max(spelt.len()));
-        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+        let names: Vec<_> = Self::all().iter().map(|preset| preset.name).collect();
         let names = names.join(", ");
         Err(match nearest {
             Some((_, nearest)) => {

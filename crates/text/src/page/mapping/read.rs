@@ -2,9 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::frontera::{self, SeparateBody};
 use super::pointer::Found;
-use super::preset::Framing;
 use super::{Mapping, NoPage, Skip, Source, WITHDRAWN, value};
 use crate::page::body::{BodyForm, GivenBody};
 use crate::page::error::PageError;
@@ -74,7 +72,7 @@ impl Mapping {
             let url = Page::checked_url(Some(url.ok_or(PageError::NullWithoutUrl)?.to_owned()))?;
             return Ok(MessageOutcome::Page(Box::new(Page::new(url, Body::Withdrawn))));
         }
-        if self.preset.null_deletes {
+        if self.skips_null {
             return Ok(MessageOutcome::Skipped(Skip::Deletion));
         }
         Err(self.with_preset(PageError::NullValue))
@@ -114,20 +112,7 @@ impl Mapping {
         if self.is_plain {
             return self.read_plain(message, rules);
         }
-        let (json, separate_body);
-        let json: &str = match self.preset.framing {
-            Framing::Frontera => {
-                let unframed = frontera::unframe(message.value)
-                    .map_err(|problem| self.unfit(Cause::WrongType, problem.to_string()))?;
-                let Some(unframed) = unframed else { return Ok(MessageOutcome::Skipped(Skip::OtherKind)) };
-                (json, separate_body) = (unframed.json, unframed.body);
-                &json
-            }
-            Framing::Json | Framing::WarcRecord | Framing::RawBody => {
-                separate_body = None;
-                self.utf8(message.value)?
-            }
-        };
+        let json = self.utf8(message.value)?;
         if json.trim_ascii() == "null" {
             return self.null_value(None, false);
         }
@@ -137,7 +122,7 @@ impl Mapping {
         if self.no_page.iter().any(|condition| says_no_page(condition, &found, *hits)) {
             return Ok(MessageOutcome::Skipped(Skip::NoPage));
         }
-        Picking { mapping: self, message, found, json, rules, lone_surrogates: 0 }.page(separate_body)
+        Picking { mapping: self, message, found, json, rules, lone_surrogates: 0 }.page()
     }
 
     /// Reads Leitong's own JSON.
@@ -196,7 +181,7 @@ struct Picking<'m, 'de> {
 }
 
 impl Picking<'_, '_> {
-    fn page(mut self, separate_body: Option<SeparateBody>) -> Result<MessageOutcome, PageError> {
+    fn page(mut self) -> Result<MessageOutcome, PageError> {
         let mut surrogates = 0;
         let mut text = |value: &RawValue| value::text(value, &mut surrogates).filter(|text| !text.is_empty());
         let title = self.pick(Field::Title, "a string", &mut text)?;
@@ -216,7 +201,7 @@ impl Picking<'_, '_> {
         let id = self.pick(Field::Id, "a string or a number", &mut |value| value::scalar(value))?;
         let id = Page::checked_id(id, &url).map_err(|error| self.about(Field::Id, &error))?;
         let (fetched_at, bad_fetched_at) = self.fetched_at();
-        let body = if self.is_withdrawn()? { Body::Withdrawn } else { self.body(separate_body)? };
+        let body = if self.is_withdrawn()? { Body::Withdrawn } else { self.body()? };
         let (passthrough, passthrough_too_large) = self.passthrough();
         let repaired = Repaired {
             lone_surrogates: self.lone_surrogates,
@@ -348,7 +333,7 @@ impl Picking<'_, '_> {
         (time, given && time.is_none())
     }
 
-    fn body(&mut self, mut separate_body: Option<SeparateBody>) -> Result<Body, PageError> {
+    fn body(&mut self) -> Result<Body, PageError> {
         if let Some(bytes) = self.message.cut_from {
             return Ok(Body::TooLarge(bytes));
         }
@@ -357,17 +342,6 @@ impl Picking<'_, '_> {
         let mapping = self.mapping;
         for (field, _) in &mapping.sources {
             let Field::Body(form) = *field else { continue };
-            if self.reads(*field, frontera::BODY)
-                && let Some(separate_body) = separate_body.take()
-            {
-                let body = match separate_body {
-                    SeparateBody::Bytes(bytes) => Ok(GivenBody::bytes(bytes, page_bytes_max)),
-                    SeparateBody::Base64(text) => {
-                        GivenBody { form: BodyForm::Base64, text }.into_body(page_bytes_max)
-                    }
-                };
-                return body.map_err(|error| self.about(*field, &error));
-            }
             let is_whole = matches!(form, BodyForm::Text | BodyForm::Content);
             let text = match self.read_texts(*field, is_whole) {
                 Some(text) => Some(text),
@@ -423,11 +397,6 @@ impl Picking<'_, '_> {
             }
         }
         empty
-    }
-
-    fn reads(&self, field: Field, pointer: &str) -> bool {
-        let is_it = |source: &Source| matches!(source, Source::Pointer(slot) if slot.pointer == pointer);
-        self.mapping.sources.iter().any(|(known, sources)| *known == field && sources.iter().any(is_it))
     }
 
     fn warc_body(&self) -> Result<Body, PageError> {

@@ -3,30 +3,32 @@
 //! In: two texts. Out: the gaps in the [`Alignment`] of their tokens, in lines of at most [`COLUMNS`]
 //! columns.
 
+mod alignment;
+
 use std::fmt::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::console::alignment::{Alignment, tokens};
+pub use alignment::{Alignment, TOKENS_MAX, tokens};
 
 /// Maximum width of a line, in columns of the terminal.
-pub(super) const COLUMNS: usize = 80;
+pub const COLUMNS: usize = 80;
 /// Maximum width of a passage that is shown, in columns of the terminal.
 const PASSAGE_COLUMNS: usize = 150;
 
 /// The passages in which two texts differ.
-pub(super) struct Difference {
+pub struct Difference {
     /// Passages of each text that the other one lacks.
     only: [Vec<String>; 2],
     /// Share of the tokens that both texts have in the same order.
-    pub(super) shared: f64,
+    pub shared: f64,
     /// True if only the beginnings of the texts were compared.
     cut: bool,
 }
 
 impl Difference {
     /// Compares two texts.
-    pub(super) fn between(a: &str, b: &str) -> Self {
+    pub fn between(a: &str, b: &str) -> Self {
         let (of_a, of_b) = (tokens(a), tokens(b));
         let words_a: Vec<&str> = of_a.iter().map(|token| &a[token.clone()]).collect();
         let words_b: Vec<&str> = of_b.iter().map(|token| &b[token.clone()]).collect();
@@ -46,7 +48,7 @@ impl Difference {
     }
 
     /// Formats at most `most` passages of each text, under these names.
-    pub(super) fn show(&self, names: [&str; 2], most: usize) -> String {
+    pub fn show(&self, names: [&str; 2], most: usize) -> String {
         let mut out = String::new();
         let cut = if self.cut { " (only the beginnings were compared)" } else { "" };
         let _ =
@@ -72,7 +74,7 @@ impl Difference {
 }
 
 /// Shortens a text to at most `columns` columns by cutting out the middle.
-pub(super) fn clip(text: &str, columns: usize) -> String {
+pub fn clip(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -95,7 +97,7 @@ pub(super) fn clip(text: &str, columns: usize) -> String {
 
 /// Wraps a text into lines of at most [`COLUMNS`]. The first line begins with `first`, the others with
 /// `next`.
-pub(super) fn wrap(first: &str, next: &str, text: &str) -> String {
+pub fn wrap(first: &str, next: &str, text: &str) -> String {
     let mut out = String::from(first);
     let mut column = first.width();
     let mut begins = true;
@@ -134,7 +136,7 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 /// Fits a text into `columns` columns: shortens it or pads it with spaces.
-pub(super) fn cell(text: &str, columns: usize) -> String {
+pub fn cell(text: &str, columns: usize) -> String {
     let clipped = clip(text, columns);
     let fill = columns.saturating_sub(clipped.width());
     clipped + &" ".repeat(fill)

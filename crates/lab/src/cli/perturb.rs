@@ -1,20 +1,18 @@
-//! `leitong perturb`: generates near-duplicates for testing, in the same way as `eval`.
+//! `leitong-lab perturb`: generates near-duplicates for testing, in the same way as `eval`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 
-use super::parts::{Overwrite, Parts};
-use super::settings::{self, wrong};
-use super::{documents, eval};
-use leitong_lab::perturb::{Condition, copies};
+use super::outputs::{self, Overwrite};
+use super::{inputs, wrong};
+use crate::perturb::{Condition, copies};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  leitong perturb --change rewritten=0.05 --change deleted=0.2 --output copies.jsonl pages.jsonl.gz")]
+  leitong-lab perturb --change rewritten=0.05 --change deleted=0.2 --output copies.jsonl pages.jsonl.gz")]
 pub(super) struct Arguments {
     /// Change to make, and how much of it: `rewritten=0.05`, `deleted=0.2`, `paragraphs-moved=0.5`,
     /// `boilerplate=4`, `headline`, …. If it is repeated, pages get the changes in turn
@@ -37,7 +35,7 @@ pub(super) struct Arguments {
     output: PathBuf,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Input files, in any format that `dedup` reads. If the pages have labels, only the first page of each
+    /// Input files, in any format that `leitong dedup` reads. If the pages have labels, only the first page of each
     /// cluster is copied
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
@@ -47,19 +45,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.synonyms.is_none() && arguments.change.iter().any(Condition::needs_synonyms) {
         return Err(wrong("--change synonyms=…: needs a list of synonyms; add --synonyms FILE"));
     }
-    let synonyms = match &arguments.synonyms {
-        Some(path) => {
-            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?
-        }
-        None => String::new(),
-    };
-    let output = [("--output", arguments.output.clone())];
-    let parts = Parts::begin_checked(&output, &arguments.inputs, &[], arguments.overwrite)?;
-    let config = settings::config(arguments.config.as_deref(), None, None)?;
-    let (pages, status) = eval::pages(&arguments.inputs, &config)?;
+    let synonyms = inputs::synonyms(arguments.synonyms.as_deref())?;
+    arguments.overwrite.check(&[("--output", Some(&arguments.output))], &arguments.inputs)?;
+    let config = super::config(arguments.config.as_deref())?;
+    let (pages, status) = inputs::documents(&arguments.inputs, &config)?;
     let out = copies(&pages, &arguments.change, &synonyms, arguments.texts, arguments.seed)
         .map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
-    documents::write(&arguments.output, &out)?;
-    parts.finish()?;
+    outputs::write(&arguments.output, &out)?;
     Ok(status)
 }

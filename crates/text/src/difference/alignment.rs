@@ -12,13 +12,13 @@ use unicode_width::UnicodeWidthChar;
 
 /// Limit on the tokens of a text that are compared, about thirty pages of a book. Two unlike texts of that
 /// length take 0.1 s.
-pub(crate) const TOKENS_MAX: usize = 10_000;
+pub const TOKENS_MAX: usize = 10_000;
 /// Maximum number of common tokens between two changes that are joined, such as a comma and a word.
 const JOINED_TOKENS: usize = 2;
 
 /// The alignment of the tokens of two texts.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Alignment {
+pub struct Alignment {
     /// Ranges of tokens of both texts that do not match, in order; one of the two may be empty.
     pub changes: Vec<[Range<usize>; 2]>,
     /// Number of tokens of each text that were compared.
@@ -32,7 +32,7 @@ pub(crate) struct Alignment {
 impl Alignment {
     /// Aligns the tokens of two texts.
     #[must_use]
-    pub(crate) fn compute(a: &[&str], b: &[&str]) -> Self {
+    pub fn compute(a: &[&str], b: &[&str]) -> Self {
         let compared = [a, b].map(|tokens| tokens.len().min(TOKENS_MAX));
         let cut = a.len().max(b.len()) > TOKENS_MAX;
         let operations = capture_diff_slices(Algorithm::Myers, &a[..compared[0]], &b[..compared[1]]);
@@ -59,7 +59,7 @@ impl Alignment {
     }
 
     /// Returns the runs that both texts have, between the changes, as ranges of tokens of each text.
-    pub(crate) fn runs(&self) -> impl Iterator<Item = [Range<usize>; 2]> {
+    pub fn runs(&self) -> impl Iterator<Item = [Range<usize>; 2]> {
         let ends = self.changes.iter().cloned();
         let ends = ends.chain([self.compared.map(|end| end..end)]);
         let mut from = [0, 0];
@@ -73,7 +73,7 @@ impl Alignment {
 
 /// Returns the byte ranges of the tokens of a text.
 #[must_use]
-pub(crate) fn tokens(text: &str) -> Vec<Range<usize>> {
+pub fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut in_word = false;
     for (at, c) in text.char_indices() {

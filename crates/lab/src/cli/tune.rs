@@ -1,4 +1,4 @@
-//! `leitong tune`: finds the threshold of a detector that fits labelled pairs of pages.
+//! `leitong-lab tune`: finds the threshold of a detector that fits labelled pairs of pages.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -10,16 +10,15 @@ use anyhow::Context;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::difference::{Difference, clip, wrap};
-use super::documents;
-use super::eval::{evaluated_detector, pages};
-use super::outputs::check_outputs;
-use super::settings::{self, ComparedDetector, wrong};
-use crate::graph::cpu::thread_count;
+use leitong::{Segmenter, Terms};
 use leitong_base::terminal;
-use leitong_lab::pages::EvalPage;
-use leitong_lab::tune::{LabelledPair, Tuner};
-use leitong_text::segment::{Segmenter, Terms};
+use leitong_text::difference::{Difference, clip, wrap};
+
+use super::eval::evaluated_detector;
+use super::outputs::{self, Overwrite};
+use super::{inputs, segmenter, thread_count, with_variant, wrong};
+use crate::pages::EvalPage;
+use crate::tune::{LabelledPair, Tuner};
 
 /// Maximum width of the text that is shown of each page, in columns of the terminal.
 const SHOWN_COLUMNS: usize = 240;
@@ -29,11 +28,15 @@ const SHOWN_PASSAGES: usize = 6;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  leitong tune --labels pairs.jsonl --ask 40 pages.jsonl.gz
-  leitong tune --detector simhash --precision 0.999 labelled.jsonl.gz")]
+  leitong-lab tune --labels pairs.jsonl --ask 40 pages.jsonl.gz
+  leitong-lab tune --detector simhash --precision 0.999 labelled.jsonl.gz")]
 pub(super) struct Arguments {
-    #[command(flatten)]
-    detector: ComparedDetector,
+    /// Detector to tune, instead of the configured one
+    #[arg(long, value_name = "NAME")]
+    detector: Option<String>,
+    /// Detector file with the detector and all settings of detectors, instead of the configured ones
+    #[arg(long, value_name = "FILE", conflicts_with = "detector")]
+    variant: Option<PathBuf>,
     /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -46,12 +49,12 @@ pub(super) struct Arguments {
     ask: Option<usize>,
     /// Precision that the suggested threshold must reach; among such thresholds, the one with the highest
     /// recall is suggested
-    #[arg(long, value_name = "SHARE", default_value_t = 0.99, value_parser = settings::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.99, value_parser = share)]
     precision: f64,
     /// Seed of the random number generator, which draws unrelated pairs of labelled pages
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Input files, in any format that `dedup` reads. Pages with the fields `cluster` and `label` need no
+    /// Input files, in any format that `leitong dedup` reads. Pages with the fields `cluster` and `label` need no
     /// --labels
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
@@ -66,13 +69,19 @@ struct Label {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let config = arguments.detector.config(arguments.config.as_deref())?;
-    let segmenter = settings::segmenter(&config)?;
+    let mut config = super::config(arguments.config.as_deref())?;
+    match (&arguments.variant, &arguments.detector) {
+        (Some(variant), _) => config = with_variant(config, variant)?,
+        (None, Some(name)) => config.detector.clone_from(name),
+        (None, None) => {}
+    }
+    let segmenter = segmenter(&config)?;
     let detector = evaluated_detector(config.detector.clone(), &config)?;
     if let (Some(_), Some(labels)) = (arguments.ask, &arguments.labels) {
-        check_outputs(&[("--labels", labels.clone())], &arguments.inputs, &[])?;
+        // Answers are added to the file.
+        Overwrite::allowed().check(&[("--labels", Some(labels))], &arguments.inputs)?;
     }
-    let (pages, status) = pages(&arguments.inputs, &config)?;
+    let (pages, status) = inputs::documents(&arguments.inputs, &config)?;
     let tuner = Tuner::new(&pages, &detector, &segmenter, thread_count(0));
     let labelled = match &arguments.labels {
         Some(path) => {
@@ -87,8 +96,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             )
         })?,
     };
-    documents::print(&tuner.report(&labelled, arguments.precision))?;
+    outputs::print(&tuner.report(&labelled, arguments.precision))?;
     Ok(status)
+}
+
+/// Parses a number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }
 
 /// Returns labelled pairs by the numbers of their pages.

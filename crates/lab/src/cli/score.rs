@@ -1,4 +1,4 @@
-//! `leitong eval --verdicts`: scores the verdicts of any program.
+//! `leitong-lab eval --verdicts`: scores the verdicts of any program.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,16 +6,12 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::documents::{self, UnreadRecords};
-use super::parts::Parts;
-use super::settings::{self, Wrong, wrong};
-use crate::config::Config;
-use crate::pipeline::page_reader::PageReader;
-use leitong_base::terminal;
+use leitong::Config;
 use leitong_corpora::source::Payload;
-use leitong_lab::eval::{GivenVerdict, StreamScore};
-use leitong_lab::pages::Label;
-use leitong_text::page::mapping::MessageOutcome;
+
+use super::{inputs, outputs, wrong};
+use crate::eval::{GivenVerdict, StreamScore};
+use crate::pages::Label;
 
 /// A file of verdicts, and the name that it has in the table.
 #[derive(Debug, Clone)]
@@ -60,10 +56,9 @@ pub(super) fn run(
     files: &[VerdictFile],
     inputs: &[PathBuf],
     (json, markdown): (Option<&Path>, Option<&Path>),
-    parts: Parts,
     seed: u64,
 ) -> anyhow::Result<ExitCode> {
-    let config = settings::config(None, None, None)?;
+    let config = Config::default();
     let (pages, status) = labelled_pages(inputs, &config)?;
     let mut scored = Vec::new();
     for VerdictFile { name, path } in files {
@@ -75,53 +70,39 @@ pub(super) fn run(
     let rows = scored.iter().map(|scored| (scored.name.as_str(), &scored.score));
     let table = format!("{} labelled pages; seed {seed}.\n\n{}", pages.len(), StreamScore::table(rows));
     if let Some(path) = json {
-        documents::write(path, &(serde_json::to_string_pretty(&scored)? + "\n"))?;
+        outputs::write(path, &(serde_json::to_string_pretty(&scored)? + "\n"))?;
     }
     if let Some(path) = markdown {
-        documents::write(path, &table)?;
+        outputs::write(path, &table)?;
     }
-    parts.finish()?;
-    documents::print(&table)?;
+    outputs::print(&table)?;
     Ok(status)
 }
 
 /// Returns ids and labels of all pages, and the exit status. Every page needs a label. A page needs no main text,
 /// because the verdict on it can be `UNDECIDABLE`.
 fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<(Vec<(String, Label)>, ExitCode)> {
-    let source = documents::source(inputs, config)?;
-    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut pages = Vec::new();
-    let (mut skipped, mut unread) = (0_u64, UnreadRecords::default());
-    documents::for_each_record(source, |record| {
-        let label = documents::label(&record);
-        match (reader.record_of_file(&record.place, record.payload), label) {
-            (Ok(MessageOutcome::Page(page)), Some(label)) => pages.push((page.id, label)),
-            (Ok(MessageOutcome::Page(_)), None) => {
-                return Err(wrong(format_args!(
-                    "{}: the page has no label; give JSON lines with the fields `cluster` and `label` (new, dup, \
-                     ambiguous)",
-                    record.place
-                )));
-            }
-            (Ok(MessageOutcome::Skipped(_)), _) => skipped += 1,
-            (Err(no_page), _) => unread.count(&record.place, &no_page),
-        }
+    let status = inputs::for_each_page(inputs, config, |place, page, label| {
+        let Some(label) = label else {
+            return Err(wrong(format_args!(
+                "{place}: the page has no label; give JSON lines with the fields `cluster` and `label` (new, dup, \
+                 ambiguous)"
+            )));
+        };
+        pages.push((page.id, label));
         Ok(())
     })?;
-    if skipped > 0 {
-        terminal::note(format_args!("{skipped} records are not pages and are not scored"));
-    }
     if pages.is_empty() {
         return Err(wrong("there is no labelled page to score verdicts on"));
     }
-    Ok((pages, unread.finish()))
+    Ok((pages, status))
 }
 
 /// Reads a verdict from each line of a file.
 fn given_verdicts(path: &Path, config: &Config) -> anyhow::Result<Vec<GivenVerdict>> {
-    let source = documents::source(&[path.to_owned()], config)?;
     let mut given = Vec::new();
-    documents::for_each_record(source, |record| {
+    inputs::for_each_record(&[path.to_owned()], config, |record| {
         let verdict = match &record.payload {
             Payload::Json(line) => {
                 serde_json::from_slice::<GivenVerdict>(line).map_err(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! `leitong bench`: measures throughput and table size on this machine.
+//! `leitong-lab bench`: measures throughput and table size on this machine.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,34 +7,29 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 
-use super::documents;
-use super::parts::{Overwrite, Parts};
-use super::settings::{self, Wrong, wrong};
-use crate::config::Config;
-use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::document;
-use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
+use leitong::pipeline::{ClusterStage, FingerprintStage, Workspace, document};
+use leitong::{Config, Document, Page, Segmenter, Verdict};
 use leitong_base::record::{FingerprintRecord, LogRecord, Place, Timestamp};
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_cluster::verdict::{Conclusion, Verdict};
+use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::source::{Payload, Record};
-use leitong_lab::bench::{Plan, Program, Report, StageFigures};
-use leitong_text::extract::Document;
-use leitong_text::page::Page;
-use leitong_text::segment::Segmenter;
+
+use super::outputs::{self, Overwrite};
+use super::{inputs, segmenter, wrong};
+use crate::bench::{Plan, Program, Report, StageFigures};
 
 /// Limit on the bytes of pages read, since they are held in memory.
 const BYTES_MAX: usize = 256 << 20;
 /// The pages that are measured if no input is named.
-const SAMPLE: &str = include_str!("../../examples/pages.jsonl");
+const SAMPLE: &str = include_str!("../../../../examples/pages.jsonl");
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  leitong bench
-  leitong bench --sizes 1,10 --json bench.json pages.jsonl.gz")]
+  leitong-lab bench
+  leitong-lab bench --sizes 1,10 --json bench.json pages.jsonl.gz")]
 pub(super) struct Arguments {
     /// Configuration file [default: the default settings]
     #[arg(long, value_name = "FILE")]
@@ -66,15 +61,15 @@ pub(super) struct Arguments {
     json: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Input files, in any format that `dedup` reads [default: the built-in sample pages]
+    /// Input files, in any format that `leitong dedup` reads [default: the built-in sample pages]
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let config = settings::config(arguments.config.as_deref(), None, None)?;
-    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
-    let segmenter = settings::segmenter(&config)?;
+    let config = super::config(arguments.config.as_deref())?;
+    let stage = FingerprintStage::new(config.clone()).map_err(wrong)?;
+    let segmenter = segmenter(&config)?;
     if let Some(distance) = arguments.distances.iter().find(|distance| **distance > 16) {
         return Err(wrong(format_args!("--distances {distance}: must be at most 16")));
     }
@@ -90,14 +85,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         block_centroids: config.table.block_centroids,
     };
 
-    let json = arguments.json.iter().map(|path| ("--json", path.clone()));
-    let parts = Parts::begin_checked(&json.collect::<Vec<_>>(), &arguments.inputs, &[], arguments.overwrite)?;
+    arguments.overwrite.check(&[("--json", arguments.json.as_deref())], &arguments.inputs)?;
     let records = if arguments.inputs.is_empty() { sample() } else { read(&arguments.inputs, &config)? };
-    let inputs = match &arguments.inputs[..] {
+    let names = match &arguments.inputs[..] {
         [] => vec!["the sample pages".to_owned()],
         named => named.iter().map(|path| path.display().to_string()).collect(),
     };
-    terminal::note(format_args!("read {} records from {}", records.len(), inputs.join(", ")));
+    terminal::note(format_args!("read {} records from {}", records.len(), names.join(", ")));
     let stages = stages(records, &config, &stage, &segmenter);
     if stages.pages == 0 {
         return Err(wrong(
@@ -106,15 +100,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let progress = |what: &str| terminal::note(what);
     let report = match &arguments.table_dir {
-        None => Report::in_memory(inputs, stages, &config.simhash, &arguments.distances, &plan, progress),
-        Some(folder) => Report::on_disk(inputs, stages, &config.simhash, folder, &plan, progress)?,
+        None => Report::in_memory(names, stages, &config.simhash, &arguments.distances, &plan, progress),
+        Some(folder) => Report::on_disk(names, stages, &config.simhash, folder, &plan, progress)?,
     };
     if let Some(path) = &arguments.json {
-        documents::write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
+        outputs::write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
     }
-    parts.finish()?;
     if arguments.json.as_deref() != Some(Path::new("-")) {
-        documents::print(&report.to_string())?;
+        outputs::print(&report.to_string())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -192,8 +185,8 @@ fn sample() -> Vec<Record> {
 }
 
 /// Reads records from the inputs until there are [`BYTES_MAX`] bytes of them.
-fn read(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<Record>> {
-    let mut source = documents::source(inputs, config)?;
+fn read(paths: &[PathBuf], config: &Config) -> anyhow::Result<Vec<Record>> {
+    let mut source = inputs::open(paths, config)?;
     let mut records = Vec::new();
     let mut bytes = 0;
     for record in source.records() {
