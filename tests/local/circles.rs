@@ -1,16 +1,40 @@
-//! Files of a crate do not import each other in circles: reading one never means reading twenty others. A module
-//! may be used by its own submodules, and two files may use each other. This test reads the sources.
+//! Files of a crate do not import each other in circles: reading one never means reading twenty others. Circles through
+//! `mod.rs` count too: definitions that the files of a folder share are in one of these files. Two files may use each
+//! other. This test reads the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::common::sources::{code, folders, rust_files};
+use crate::common::sources::{CRATES, code, root, rust_files};
 
 /// Maximum number of files that use each other.
 const CIRCLE_FILES_MAX: usize = 2;
 
+/// Circles that are still there, each by its crate and the innermost module around it. None may be added.
+const KNOWN: [(&str, &str); 11] = [
+    ("crates/text", "decode"),
+    ("crates/text", "extract"),
+    ("crates/text", "page"),
+    ("crates/fingerprint", "detectors::simhash"),
+    ("crates/corpora", "keep"),
+    ("crates/corpora", "keep::texts"),
+    ("crates/corpora", "source"),
+    ("crates/corpora", "source::object"),
+    (".", "cli::table"),
+    (".", "graph"),
+    (".", "worker"),
+];
+
 /// The path of a module in its crate, as in `["extract", "credits"]`.
 type Module = Vec<String>;
+
+/// The code of a file.
+struct Source {
+    /// The paths of its `use` declarations, each with true if it is a re-export.
+    uses: Vec<(String, bool)>,
+    /// All other lines.
+    rest: String,
+}
 
 /// Returns the module of a source file below `source`.
 fn module_of(file: &Path, source: &Path) -> Module {
@@ -49,60 +73,90 @@ pub(crate) fn expand(prefix: &str, tree: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// Returns all paths in `code` that lead to other modules of the crate: those of `use`, and those written out.
-pub(crate) fn paths(code: &str) -> Vec<String> {
-    let mut paths = Vec::new();
-    for (at, start) in code.match_indices("use ") {
-        let before = code[..at].trim_end_matches(' ');
-        if before.is_empty() || before.ends_with(['\n', ')']) || before.ends_with("pub") {
-            let tree = &code[at + start.len()..];
-            expand("", tree.split(';').next().unwrap_or_default(), &mut paths);
-        }
-    }
-    for start in ["crate::", "super::"] {
-        for (at, _) in code.match_indices(start) {
-            let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-            if !code[..at].ends_with(is_path) {
-                paths.push(code[at..].split(|c| !is_path(c)).next().unwrap_or_default().to_owned());
+impl Source {
+    fn new(code: &str) -> Self {
+        let (mut uses, mut rest) = (Vec::new(), String::new());
+        let mut lines = code.lines();
+        while let Some(line) = lines.next() {
+            let Some((visibility, tree)) = line.trim_start().split_once("use ").filter(|(visibility, _)| {
+                ["", "pub", "pub(crate)", "pub(super)"].contains(&visibility.trim_end())
+            }) else {
+                rest.extend([line, "\n"]);
+                continue;
+            };
+            let mut tree = tree.to_owned();
+            while !tree.contains(';') {
+                tree.push_str(lines.next().unwrap_or(";"));
             }
+            let mut paths = Vec::new();
+            expand("", tree.split(';').next().unwrap_or_default(), &mut paths);
+            uses.extend(paths.into_iter().map(|path| (path, !visibility.is_empty())));
         }
+        Self { uses, rest }
     }
-    paths
+
+    /// Returns the paths after `start` that are written out in the code.
+    fn written_out(&self, start: &str) -> impl Iterator<Item = String> {
+        let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+        let starts =
+            self.rest.match_indices(start).filter(move |(at, _)| !self.rest[..*at].ends_with(is_path));
+        starts
+            .map(move |(at, _)| self.rest[at..].split(|c| !is_path(c)).next().unwrap_or_default().to_owned())
+    }
 }
 
-/// Returns the module that `path` leads to when written in `module`.
-fn target(path: &str, module: &Module, modules: &BTreeMap<Module, String>) -> Option<Module> {
-    let mut names: Vec<&str> = path.split("::").filter(|name| !name.is_empty()).collect();
-    let mut full = match names.first()? {
-        &"crate" => Module::new(),
-        &"super" | &"self" => module.clone(),
-        first => {
-            let mut child = module.clone();
-            child.push((*first).to_owned());
-            modules.contains_key(&child).then(|| module.clone())?
-        }
-    };
-    while let Some(&first) = names.first().filter(|name| ["crate", "super", "self"].contains(name)) {
-        if first == "super" {
+/// Returns all paths in `code` that lead to other modules of the crate: those of `use`, and those written out.
+pub(crate) fn paths(code: &str) -> Vec<String> {
+    let source = Source::new(code);
+    let written_out = ["crate::", "super::"].into_iter().flat_map(|start| source.written_out(start));
+    source.uses.iter().map(|(path, _)| path.clone()).chain(written_out).collect()
+}
+
+/// Returns the module with the definition that `path` leads to when written in `module`.
+fn target(path: &str, module: &Module, modules: &BTreeMap<Module, Source>) -> Option<Module> {
+    let mut names = path.trim_end_matches("::self").split("::").peekable();
+    let mut full = if names.next_if_eq(&"crate").is_some() { Module::new() } else { module.clone() };
+    let mut is_local = full != *module || path.starts_with("self::");
+    while let Some(name) = names.next_if(|name| ["super", "self"].contains(name)) {
+        is_local = true;
+        if name == "super" {
             full.pop();
         }
-        names.remove(0);
     }
-    full.extend(names.into_iter().map(str::to_owned));
-    while !modules.contains_key(&full) {
-        full.pop()?;
+    while let Some(name) = names.peek() {
+        full.push((*name).to_owned());
+        if !modules.contains_key(&full) {
+            full.pop();
+            break;
+        }
+        (is_local, _) = (true, names.next());
     }
-    // A module may be used by its submodules.
-    (full != *module && !module.starts_with(&full)).then_some(full)
+    let in_other = modules.get(&full).filter(|_| is_local && full != *module)?;
+    let reexported = names
+        .peek()
+        .and_then(|name| in_other.uses.iter().find(|(path, _)| path.rsplit("::").next() == Some(*name)));
+    match reexported {
+        Some((path, _)) => target(path, &full, modules).filter(|target| target != module),
+        None => Some(full),
+    }
+}
+
+/// Returns the modules that a module uses. A re-export is not a use.
+fn used(module: &Module, modules: &BTreeMap<Module, Source>) -> BTreeSet<Module> {
+    let source = &modules[module];
+    let children =
+        modules.keys().filter(|child| child.split_last().is_some_and(|(_, parent)| parent == *module));
+    let starts = children.filter_map(|child| Some(format!("{}::", child.last()?)));
+    let starts = starts.chain(["crate::", "super::"].map(str::to_owned));
+    let written_out = starts.flat_map(|start| source.written_out(&start).collect::<Vec<_>>());
+    let uses = source.uses.iter().filter(|(_, is_reexport)| !is_reexport).map(|(path, _)| path.clone());
+    uses.chain(written_out).filter_map(|path| target(&path, module, modules)).collect()
 }
 
 /// Returns the modules that can be reached from each module.
-fn reached(modules: &BTreeMap<Module, String>) -> BTreeMap<&Module, BTreeSet<Module>> {
-    let direct = |module: &Module| -> BTreeSet<Module> {
-        paths(&modules[module]).iter().filter_map(|path| target(path, module, modules)).collect()
-    };
+fn reached(modules: &BTreeMap<Module, Source>) -> BTreeMap<&Module, BTreeSet<Module>> {
     let direct: BTreeMap<&Module, BTreeSet<Module>> =
-        modules.keys().map(|module| (module, direct(module))).collect();
+        modules.keys().map(|module| (module, used(module, modules))).collect();
     let all = |module: &Module| {
         let (mut seen, mut waiting) = (BTreeSet::new(), vec![module.clone()]);
         while let Some(next) = waiting.pop() {
@@ -114,38 +168,56 @@ fn reached(modules: &BTreeMap<Module, String>) -> BTreeMap<&Module, BTreeSet<Mod
 }
 
 /// Returns the circles of more files than may use each other.
-fn circles(modules: &BTreeMap<Module, String>) -> BTreeSet<Vec<String>> {
+fn circles(modules: &BTreeMap<Module, Source>) -> BTreeSet<Vec<Module>> {
     let reached = reached(modules);
-    let circle = |module: &Module| -> Vec<String> {
-        let back = reached[module].iter().filter(|other| reached[*other].contains(module));
-        back.map(|module| module.join("::")).collect()
+    let circle = |module: &Module| -> Vec<Module> {
+        reached[module].iter().filter(|other| reached[*other].contains(module)).cloned().collect()
     };
     modules.keys().map(circle).filter(|circle| circle.len() > CIRCLE_FILES_MAX).collect()
 }
 
+/// Returns the innermost module around all of these, which are in order.
+fn around(modules: &[Module]) -> String {
+    let (Some(first), Some(last)) = (modules.first(), modules.last()) else { return String::new() };
+    let common = first.iter().zip(last).take_while(|(a, b)| a == b);
+    common.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join("::")
+}
+
 #[test]
 fn files_do_not_import_each_other_in_circles() {
-    for source in folders() {
+    for name in CRATES {
+        let source = root().join(name).join("src");
         let files = rust_files(&source).into_iter();
         let files = files.filter(|file| !file.to_string_lossy().ends_with("tests.rs"));
-        let modules: BTreeMap<Module, String> =
-            files.map(|file| (module_of(&file, &source), code(&file))).collect();
-        let found = circles(&modules);
-        assert!(found.is_empty(), "{}: these files import each other: {found:#?}", source.display());
+        let modules: BTreeMap<Module, Source> =
+            files.map(|file| (module_of(&file, &source), Source::new(&code(&file)))).collect();
+        let circles = circles(&modules);
+        let found: BTreeSet<String> = circles.iter().map(|circle| around(circle)).collect();
+        let known = KNOWN.iter().filter(|(of, _)| *of == name).map(|(_, known)| (*known).to_owned());
+        assert_eq!(found, known.collect(), "{name}: circles, and those that are known: {circles:#?}");
     }
 }
 
 #[test]
 fn a_circle_of_three_files_is_found() {
-    let file = |name: &str, code: &str| (vec!["room".to_owned(), name.to_owned()], format!("\n{code}\n"));
-    let mut modules: BTreeMap<Module, String> = [
-        (vec!["room".to_owned()], "\nmod a;\nuse a::A;\n".to_owned()),
+    let file = |name: &str, code: &str| (vec!["room".to_owned(), name.to_owned()], Source::new(code));
+    let mut modules: BTreeMap<Module, Source> = [
+        (vec!["room".to_owned()], Source::new("mod a;\npub use a::A;\npub struct Room;")),
         file("a", "use super::{Room, b::{self, B}};"),
         file("b", "use crate::room::c::C;"),
         file("c", "fn c(room: &super::Room) {}"),
     ]
     .into();
     assert_eq!(circles(&modules), BTreeSet::new());
-    modules.extend([file("c", "fn c(a: &super::a::A) {}")]);
-    assert_eq!(circles(&modules), [["room::a", "room::b", "room::c"].map(str::to_owned).to_vec()].into());
+    let found = |modules: &BTreeMap<Module, Source>| -> Vec<Vec<String>> {
+        circles(modules)
+            .iter()
+            .map(|circle| circle.iter().map(|module| module.join("::")).collect())
+            .collect()
+    };
+    modules.extend([file("c", "fn c(a: &super::A) {}")]);
+    assert_eq!(found(&modules), [["room::a", "room::b", "room::c"]], "through a re-export");
+    modules.extend([file("c", "fn c(room: &super::Room) {}")]);
+    modules.insert(vec!["room".to_owned()], Source::new("mod a;\nuse a::A;\npub struct Room;"));
+    assert_eq!(found(&modules), [["room", "room::a", "room::b", "room::c"]], "through mod.rs");
 }

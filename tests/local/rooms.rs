@@ -54,6 +54,23 @@ fn extraction_goes_from_parsing_to_main_text_to_the_rest() {
     assert_in_order(&root().join("crates/text/src/extract"), "mod.rs", "crate::extract::", 8);
 }
 
+/// A look-up walks the index, so its files stay few, and none needs the modules that call it.
+#[test]
+fn files_of_the_index_use_only_one_another() {
+    let files = rust_files(&root().join("crates/cluster/src/index"));
+    assert!(files.len() <= 12, "{files:#?}");
+    for file in &files {
+        let is_above = |path: &String| {
+            let sibling = path.strip_prefix("super::").and_then(|path| path.split("::").next());
+            let is_file =
+                |name: &str| files.iter().any(|file| file.file_stem().is_some_and(|stem| stem == name));
+            (path.starts_with("crate::") || path.starts_with("super::")) && !sibling.is_some_and(is_file)
+        };
+        let above: Vec<String> = paths(&code(file)).into_iter().filter(is_above).collect();
+        assert!(above.is_empty(), "{} uses {above:?}", file.display());
+    }
+}
+
 #[test]
 fn no_crate_uses_one_listed_below_it() {
     let mut climbs = Vec::new();

@@ -46,7 +46,7 @@ impl Articles {
 
     /// Removes articles whose centroids have left, at intervals. Called for each centroid that leaves, with
     /// the number of the oldest remaining one.
-    pub(super) fn left_before(&mut self, first: u64) {
+    pub(super) fn forget_before(&mut self, first: u64) {
         if first.is_multiple_of(FORGET_EVERY) {
             self.0.values_mut().for_each(|of_corpus| of_corpus.retain(|_, number| *number >= first));
             self.0.retain(|_, of_corpus| !of_corpus.is_empty());

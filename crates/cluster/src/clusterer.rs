@@ -7,6 +7,7 @@
 //! Invariants: the state is a function of the records and the settings, however they are divided into batches; after a
 //! [`TableFault`], nothing is decided any more. Memory: that of the table, bounded by `expiry.centroids_max`.
 
+mod decide;
 mod expire;
 mod merge;
 mod preview;
@@ -16,24 +17,21 @@ mod unexpired;
 
 use std::sync::Arc;
 
-use super::articles::ArticlePage;
-use super::canonical::{Canonical, Canonicals, NewCanonical, Rank};
-use super::fault::TableFault;
-use super::old::OldCentroids;
-use super::recrawls::{CrawlChange, Crawls};
-use super::seen::{NewText, SeenText};
-use super::table::{Centroid, NearCentroid, Query, Scratch, Table, TableBytes};
-use super::tiers::Tiers;
-use super::{Bounds, CanonicalPage, ClusterId, ClusterRules, Decision, ExpiryConfig};
-use leitong_base::record::{FingerprintRecord, Outcome, Reason, Timestamp};
+use crate::articles::ArticlePage;
+use crate::canonical::{Canonical, Canonicals, NewCanonical, Rank};
+use crate::expiry::{Bounds, ExpiryConfig};
+use crate::fault::TableFault;
+use crate::old::OldCentroids;
+use crate::recrawls::{CrawlChange, Crawls, Recrawl};
+use crate::rules::ClusterRules;
+use crate::seen::NewText;
+use crate::table::{Centroid, CentroidTable, NearCentroid, Query, Scratch, TableBytes};
+use crate::tiers::Tiers;
+use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
 pub use merge::{Merged, SavedCentroid};
 pub use preview::{Preview, PreviewOptions};
-pub use recrawl::RecrawlOutcome;
-pub(crate) use recrawl::{Left, Recrawl, WhatIsLeft};
-use texts::FoundFor;
-use unexpired::Unexpired;
 
 /// The position of a table in its log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -119,7 +117,7 @@ impl Clusterer {
         shards: usize,
     ) -> Self {
         let ClusterRules { expiry, canonical, recrawls } = rules;
-        let table = Tiers::in_memory(Table::new(&*detector, shards, 0, None), expiry.centroids_max);
+        let table = Tiers::in_memory(CentroidTable::new(&*detector, shards, 0, None), expiry.centroids_max);
         let crawls = Crawls::new(&recrawls);
         Self {
             detector,
@@ -153,7 +151,7 @@ impl Clusterer {
 
     /// Makes an empty table give its next centroid this `number`.
     pub fn begin_at(&mut self, number: u64) {
-        let young = Table::new(&*self.detector, SHARDS, number, self.table.leaving());
+        let young = CentroidTable::new(&*self.detector, SHARDS, number, self.table.block_length());
         self.table.begin_at(young);
         if let Some(canonicals) = &mut self.canonicals {
             canonicals.begin_at(number);
@@ -174,7 +172,7 @@ impl Clusterer {
         first_time: Option<Timestamp>,
         (old, first): (Arc<dyn OldCentroids>, u64),
     ) -> Result<Self, TableFault> {
-        let young = Table::new(&*detector, SHARDS, old.end(), Some(old.leaving()));
+        let young = CentroidTable::new(&*detector, SHARDS, old.end(), Some(old.block_length()));
         let table = Tiers::with_old(young, old, first, expiry.centroids_max)?;
         let in_memory = Self::new(detector, ClusterRules::expiry_only(expiry), position);
         Ok(Self { table, first_time, ..in_memory })
@@ -341,187 +339,6 @@ impl Clusterer {
         self.table.index_pending(&*self.detector)
     }
 
-    /// Decides on the record at the next offset of the log. `None` stands for a record that could not be read;
-    /// it only advances the position.
-    ///
-    /// # Errors
-    /// [`TableFault`].
-    pub fn decide(&mut self, record: Option<&FingerprintRecord>) -> Result<Decision, TableFault> {
-        let log_offset = self.position.next_log_offset;
-        let mut decisions = self.decide_batch(&[(log_offset, record)])?;
-        Ok(decisions.pop().expect("as many decisions as records"))
-    }
-
-    /// Decides on the records at these ascending offsets of the log. The decisions are those of
-    /// [`Self::decide`] on one record after the other, but all look-ups are done at once, on all cores.
-    ///
-    /// # Errors
-    /// [`TableFault`]; then none of the records is decided on.
-    pub fn decide_batch(
-        &mut self,
-        records: &[(u64, Option<&FingerprintRecord>)],
-    ) -> Result<Vec<Decision>, TableFault> {
-        self.attempt(|table| table.decide_all(records))
-    }
-
-    fn decide_all(
-        &mut self,
-        records: &[(u64, Option<&FingerprintRecord>)],
-    ) -> Result<Vec<Decision>, TableFault> {
-        let queries: Vec<Option<(Query<'_>, u128)>> =
-            records.iter().map(|(_, record)| record.and_then(query_and_key)).collect();
-        let found = self.find_to_decide(&queries)?;
-        let mut decisions = Vec::with_capacity(records.len());
-        for (number, ((log_offset, record), query)) in (0..).zip(records.iter().zip(queries)) {
-            decisions.push(self.decide_next(*log_offset, *record, query, found.for_record(number))?);
-        }
-        self.index_pending()?;
-        Ok(decisions)
-    }
-
-    /// Decides on one record. `found` is the result of the look-up among the centroids that were there before
-    /// its batch.
-    fn decide_next(
-        &mut self,
-        log_offset: u64,
-        record: Option<&FingerprintRecord>,
-        query: Option<(Query<'_>, u128)>,
-        found: FoundFor<'_>,
-    ) -> Result<Decision, TableFault> {
-        self.position.next_log_offset = log_offset + 1;
-        let Some(record) = record else { return Ok(Decision::Undecidable) };
-        self.advance(record.log_time);
-        if record.outcome == Outcome::Undecidable(Reason::Withdrawn) {
-            self.withdraw(record, log_offset)?;
-        }
-        let (Some((query, key)), Some(text)) = (query, record.text) else { return Ok(Decision::Undecidable) };
-        self.expire()?;
-        let known = self.with_text(query, key, found.old_text)?;
-        let is_known = known.is_some();
-        let nearest = match known {
-            None => self.nearest(query, found.near)?,
-            known => known,
-        };
-        let related = match nearest {
-            Some((centroid, near)) if !near.related => {
-                let mut page = self.join(record, centroid, near);
-                page.equal_text = is_known;
-                let is_copy = page.url != record.url;
-                self.note_crawl(record, (log_offset, query), near.number, is_copy)?;
-                if !is_known {
-                    self.enter_text(log_offset, key, near.number);
-                }
-                return Ok(Decision::Joined(page));
-            }
-            related => related,
-        };
-        let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
-        let unexpired =
-            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
-        let part = unexpired.part(query, &mut self.scratch)?;
-        let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
-        let centroid = Centroid {
-            log_offset,
-            log_time: self.position.log_time,
-            fingerprint: query.fingerprint.into(),
-            text_digest: text.digest,
-            page_id: record.page_id.as_str().into(),
-            url: record.url.as_str().into(),
-        };
-        self.table.insert(&record.corpus, record.fingerprint_hash, &centroid, &*self.detector);
-        let number = self.table.end() - 1;
-        let rank = self.canonicals.as_mut().map(|canonicals| canonicals.founded(record));
-        if let Some(journal) = &mut self.journal {
-            let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
-            journal.founded.push(NewCentroid { number, corpus, fingerprint_hash, centroid, rank });
-        }
-        self.note_crawl(record, (log_offset, query), number, false)?;
-        // The new centroid counts from the next decision on. Evicting the surplus now bounds the memory.
-        self.raise_bounds();
-        self.expire()?;
-        Ok(Decision::Founded(self.cluster_id(log_offset), part.or(related)))
-    }
-
-    /// Returns the nearest centroid of a query among those that were `found` and those that came later.
-    fn nearest(
-        &mut self,
-        query: Query<'_>,
-        found: (&[NearCentroid], bool),
-    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        let unexpired =
-            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
-        if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
-            // Centroids added since the look-up are younger, and not nearer.
-            let equal = unexpired.in_full(query, *first, &mut self.scratch)?;
-            if equal.is_some() {
-                return Ok(equal);
-            }
-        }
-        let recent = self.table.find_recent(query, &*self.detector);
-        let unexpired =
-            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
-        unexpired.nearest(query, found, recent, &mut self.scratch)
-    }
-
-    /// Makes the record's page join the cluster of a near centroid. The page becomes the canonical page if it
-    /// is preferred to the present one.
-    fn join(&mut self, record: &FingerprintRecord, centroid: Centroid, near: NearCentroid) -> CanonicalPage {
-        let log_offset = centroid.log_offset;
-        let (page, rank) = self.joined(record, centroid, near);
-        if let (Some(rank), Some(canonicals)) = (rank, &mut self.canonicals) {
-            let own = (page.page_id.as_str().into(), page.url.as_str().into());
-            let canonical = Canonical { rank, page: Some(own) };
-            if let Some(journal) = &mut self.journal {
-                let new = NewCanonical { number: near.number, log_offset, canonical: canonical.clone() };
-                journal.canonicals.push(new);
-            }
-            canonicals.set(near.number, canonical);
-        }
-        page
-    }
-
-    /// Returns the cluster as the verdict shows it, and the page's rank if the page is preferred to the
-    /// present canonical page.
-    fn joined(
-        &self,
-        record: &FingerprintRecord,
-        centroid: Centroid,
-        near: NearCentroid,
-    ) -> (CanonicalPage, Option<Rank>) {
-        let text_digest = record.text.map_or(0, |text| text.digest);
-        let mut page = self.canonical_page(centroid, near, text_digest);
-        let canonicals = self.canonicals.as_ref();
-        let rank = canonicals.and_then(|canonicals| canonicals.preferred(near.number, record));
-        if rank.is_some() {
-            let own = (record.page_id.clone(), record.url.clone());
-            let former = (page.page_id, page.url);
-            // A page that is read again does not replace itself.
-            page.replaces = (former != own).then_some(former);
-            (page.page_id, page.url) = own;
-        }
-        (page, rank)
-    }
-
-    /// Returns the cluster of a centroid as a verdict shows it, for a page whose text has this digest.
-    fn canonical_page(&self, centroid: Centroid, near: NearCentroid, text_digest: u128) -> CanonicalPage {
-        let canonical = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(near.number));
-        let (page_id, url) = match canonical {
-            Some((page_id, url)) => (page_id.to_owned(), url.to_owned()),
-            None => (centroid.page_id.into(), centroid.url.into()),
-        };
-        CanonicalPage {
-            cluster_id: self.cluster_id(centroid.log_offset),
-            exact: centroid.text_digest == text_digest,
-            equal_text: centroid.text_digest == text_digest,
-            page_id,
-            url,
-            replaces: None,
-            fingerprint: centroid.fingerprint,
-            distance: near.distance,
-            related: near.related,
-        }
-    }
-
     /// Returns the canonical page of the cluster of the centroid with this number. `None` if the founding
     /// page is always the canonical one, or if the centroid has expired.
     #[must_use]
@@ -562,25 +379,4 @@ impl Clusterer {
             (corpus, fingerprint_hash, centroid)
         })
     }
-
-    fn cluster_id(&self, log_offset: u64) -> ClusterId {
-        ClusterId {
-            log_generation: self.position.log_generation,
-            log_partition: self.position.log_partition,
-            log_offset,
-        }
-    }
-}
-
-/// Returns the query for a record, and the key of its text; `None` if it has no fingerprint.
-fn query_and_key(record: &FingerprintRecord) -> Option<(Query<'_>, u128)> {
-    let query = query(record)?;
-    Some((query, SeenText::key_of(query.corpus, query.fingerprint_hash, record.text?.digest)))
-}
-
-/// Returns the query for a record; `None` if it has no fingerprint.
-fn query(record: &FingerprintRecord) -> Option<Query<'_>> {
-    let Outcome::Fingerprint(fingerprint) = &record.outcome else { return None };
-    let FingerprintRecord { corpus, fingerprint_hash, .. } = record;
-    Some(Query { corpus, fingerprint_hash: *fingerprint_hash, fingerprint })
 }

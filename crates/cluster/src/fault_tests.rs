@@ -28,7 +28,7 @@ impl FailsOnce {
 }
 
 impl OldCentroids for FailsOnce {
-    fn leaving(&self) -> u64 {
+    fn block_length(&self) -> u64 {
         32
     }
     fn end(&self) -> u64 {

@@ -13,25 +13,24 @@
 //! Look-up and decision are separate: look-ups may run on any number of cores or shards, decisions are made
 //! in log order.
 //!
-//! A look-up passes at most eight layers, from the owner of the table to the entries of the index. Each makes
-//! one decision:
+//! On its way, a record makes ten stays in modules. Each is named by its first function, which makes one decision and
+//! calls those that are indented below it:
 //!
 //! ```text
-//! 1 Clusterer            in log order: joins the page to a cluster, or founds one
-//! 2 └ Tiers              asks the centroids in memory and those outside of it, and merges the answers
-//! 3   ├ Table            compares the hits of the same corpus with the query: near, related or neither
-//! 4   │ ├ Generations    asks every generation of the index that is in memory
-//! 5   │ │ └ Index        looks for shared keys, or within a Hamming distance, as the detector says
-//! 6   │ │   └ KeyShard   chooses the segment by the first bits of the key's hash
-//! 7   │ │     └ Segment  chooses the cache lines by the next bits
-//! 8   │ │       └ Group  chooses the slots whose entries have the remaining bits
-//! 4   │ ├ Crowds         searches the centroids of keys that very many share, as the detector says
-//! 4   │ ├ Hot            gives the bytes of the fingerprint that are compared, for every hit
-//! 4   │ └ Cold           gives the other bytes, page id and url, for near or related centroids only
-//! 3   └ OldCentroids     finds the near centroids that are no longer in memory; a trait
+//!  1 Clusterer::decide_batch      looks up a batch at once, texts first, and then decides one by one
+//!  2 ├ Tiers::find_to_decide      asks the centroids in memory and those outside of it, and merges the answers
+//!  3 │ └ CentroidTable::find      looks for keys in the index and in crowds, on all cores
+//!  4 │   ├ Generations::find      asks every generation of the index, by shared keys or Hamming distance
+//!  5 │   │ └ KeyShard::find       chooses the segment by the first bits of the key's hash
+//!  6 │   │   └ Segment::confirm   chooses the cache lines by the next bits
+//!  7 │   │     └ Group::confirm   chooses the slots whose entries have the remaining bits
+//!  8 │   └ CentroidTable::compare compares the hits of the same corpus with the query: near, related or neither
+//!  9 └ Clusterer::decide_next     in log order: joins the page to a cluster, or founds one
+//! 10   └ Unexpired::nearest       drops centroids that have expired since the look-up, or whose cluster has ended
 //! ```
-//! The clusterer reads the results through `Unexpired`, which drops centroids that have expired since the look-up,
-//! and those whose cluster has ended.
+//! The bytes of a centroid that are compared for every hit are in `table/hot.rs`, its other bytes, page id and url in
+//! `table/cold.rs`. The trait [`OldCentroids`] has the centroids that are no longer in memory. From 9, expiry, canonical
+//! pages and recrawls are called, and new centroids inserted.
 //!
 //! Invariants: a decision is a function of the records before it and the settings that apply after the log; no
 //! centroid that a decision needs is missed; memory is bounded by `expiry.centroids_max`.
@@ -47,6 +46,7 @@ pub mod changelog;
 mod clusterer;
 #[cfg(test)]
 mod crowd_tests;
+mod decision;
 mod expiry;
 mod fault;
 #[cfg(test)]
@@ -67,120 +67,21 @@ mod tests;
 mod tiers;
 pub mod verdict;
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-
-use leitong_base::proto;
-
 pub use articles::ArticlePage;
 pub use canonical::{Canonical, CanonicalConfig, NewCanonical, Preference, Rank};
-pub(crate) use clusterer::{Changes, Left, Recrawl, WhatIsLeft};
-pub use clusterer::{
-    Clusterer, Merged, NewCentroid, Position, Preview, PreviewOptions, RecrawlOutcome, SavedCentroid,
-};
+pub(crate) use clusterer::Changes;
+pub use clusterer::{Clusterer, Merged, NewCentroid, Position, Preview, PreviewOptions, SavedCentroid};
+pub use decision::{CanonicalPage, ClusterId, Decision};
 pub use expiry::{Bounds, ExpiryConfig};
 pub use fault::TableFault;
 pub use index::HITS_MAX;
 pub use old::{Handed, OldCentroids};
-pub(crate) use recrawls::{Change, Crawl};
-pub use recrawls::{CrawlChange, RecrawlsConfig};
-pub use rules::ClusterRules;
+pub(crate) use recrawls::{Change, Crawl, Left, Recrawl, WhatIsLeft};
+pub use recrawls::{CrawlChange, RecrawlOutcome};
+pub use rules::{ClusterRules, RecrawlsConfig};
 pub(crate) use seen::NewText;
 pub use seen::{SeenText, SeenTexts, TextBounds};
 pub use table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratch};
-
-/// The decision on one record.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Decision {
-    /// The page founds this cluster. The second field is the cluster that the page is related to, if any: that
-    /// of another page of the same article, or else that of a centroid that shares passages with the page but is not
-    /// near: the oldest of those with the lowest [rank](leitong_fingerprint::Detector::related_rank).
-    Founded(ClusterId, Option<CanonicalPage>),
-    /// The page joins this cluster.
-    Joined(CanonicalPage),
-    /// The record has no fingerprint to compare, or could not be read.
-    Undecidable,
-}
-
-/// The cluster that a page joins or is related to, as it is in the verdict.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CanonicalPage {
-    /// The cluster.
-    pub cluster_id: ClusterId,
-    /// The id of the cluster's canonical page: the founding page, or a page that has replaced it, possibly the
-    /// page of this record.
-    pub page_id: String,
-    /// The url of the canonical page.
-    pub url: String,
-    /// Page id and url of the former canonical page, if the page of this record replaces it.
-    pub replaces: Option<(String, String)>,
-    /// The fingerprint of the cluster's centroid.
-    pub fingerprint: Box<[u8]>,
-    /// Distance between the page and the centroid, in the detector's unit.
-    pub distance: u32,
-    /// True if the page is only related to the centroid, not near it.
-    pub related: bool,
-    /// True if the text digests of page and centroid are equal.
-    pub exact: bool,
-    /// True if the page's text digest equals that of a page in the cluster: the centroid, or a page that
-    /// joined it.
-    pub equal_text: bool,
-}
-
-/// A cluster's id: the place of its founding page in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ClusterId {
-    /// Generation of the log. It distinguishes logs of the same name.
-    pub log_generation: u32,
-    /// Partition of the log.
-    pub log_partition: u32,
-    /// Offset in the partition.
-    pub log_offset: u64,
-}
-
-impl ClusterId {
-    /// Returns the id of the cluster that was founded at `log_offset`, in the table with this position record.
-    #[must_use]
-    pub fn in_table(position: &proto::Position, log_offset: u64) -> Self {
-        let (log_generation, log_partition) = (position.log_generation, position.log_partition);
-        Self { log_generation, log_partition, log_offset }
-    }
-
-    /// Returns generation, partition and offset as 16 bytes, big-endian.
-    #[must_use]
-    pub fn to_bytes(self) -> [u8; 16] {
-        let number = (u128::from(self.log_generation) << 96)
-            | (u128::from(self.log_partition) << 64)
-            | u128::from(self.log_offset);
-        number.to_be_bytes()
-    }
-
-    /// Returns the id that these bytes encode.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "cut into its parts")]
-    pub fn from_bytes(bytes: [u8; 16]) -> Self {
-        let number = u128::from_be_bytes(bytes);
-        Self {
-            log_generation: (number >> 96) as u32,
-            log_partition: (number >> 64) as u32,
-            log_offset: number as u64,
-        }
-    }
-}
-
-impl fmt::Display for ClusterId {
-    /// Writes 32 hex digits.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x}{:08x}{:016x}", self.log_generation, self.log_partition, self.log_offset)
-    }
-}
-
-impl Serialize for ClusterId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

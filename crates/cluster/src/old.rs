@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use super::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, SeenTexts, TableFault};
+use crate::fault::TableFault;
+use crate::seen::SeenTexts;
+use crate::table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query};
 use leitong_base::record::Timestamp;
 
 /// A centroid that leaves memory, with its corpus.
@@ -28,7 +30,7 @@ pub struct Handed {
 /// further call of a method that returns a `Result` returns the same error.
 pub trait OldCentroids: Send + Sync {
     /// Returns the number of centroids in a block. Centroids may leave memory once their block is complete.
-    fn leaving(&self) -> u64;
+    fn block_length(&self) -> u64;
 
     /// Returns the number of the first centroid that is in memory only.
     fn end(&self) -> u64;
@@ -55,7 +57,7 @@ pub trait OldCentroids: Send + Sync {
     /// [`TableFault`]; see the description of the trait.
     fn each_seen(&self, take: &mut dyn FnMut(SeenTexts)) -> Result<(), TableFault>;
 
-    /// Returns, for each of these [keys](super::SeenText::key_of), the youngest centroid whose text has it and whose
+    /// Returns, for each of these [keys](crate::SeenText::key_of), the youngest centroid whose text has it and whose
     /// number is at least `first`. The result is as long as `keys`.
     ///
     /// # Errors

@@ -63,9 +63,9 @@ fn clusterer(detector: Arc<dyn Detector>, centroids_max: u64, shards: usize) -> 
 
 /// The centroid that a page joins (`false`), or is related to while it founds a cluster (`true`), and its
 /// distance; `None` if neither.
-type Found = Option<(bool, u64, u32)>;
+type Nearest = Option<(bool, u64, u32)>;
 
-fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Found> {
+fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Nearest> {
     let records: Vec<FingerprintRecord> = (0..)
         .zip(pages)
         .map(|(number, page)| FingerprintRecord::numbered(number, Some(page.as_slice().into())))
@@ -84,7 +84,7 @@ fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Fo
 }
 
 /// Decides by the definition: compares each page with all unexpired centroids.
-fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> Vec<Found> {
+fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> Vec<Nearest> {
     let mut centroids: Vec<(u64, &Vec<u8>)> = Vec::new();
     let mut decisions = Vec::new();
     for (offset, page) in (0..).zip(pages) {

@@ -1,7 +1,7 @@
 //! Texts of pages that joined clusters: digest → the cluster that the first page with this text joined.
 //!
 //! A page with a known text joins that cluster before any fingerprints are compared. The texts of pages that
-//! founded clusters are in the table itself ([`Table::text`](super::table)). This index has those of pages
+//! founded clusters are in the table itself (`CentroidTable::text`). This index has those of pages
 //! that joined a cluster with a text of their own.
 //!
 //! ```text
@@ -16,7 +16,9 @@ use std::collections::VecDeque;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::index::TextIndex;
+use crate::index::KeyShard;
+use leitong_base::hashed::Seed;
+use leitong_fingerprint::SecondKey;
 
 /// Number of texts in a block of the ring.
 const BLOCK: usize = 1_024;
@@ -287,4 +289,49 @@ pub struct SeenFrom {
     pub first: u64,
     /// Number of texts.
     pub count: u64,
+}
+
+/// An index of text digests: digest → slots. Each digest is inserted, looked up and removed separately, because a
+/// known text decides the page's cluster before fingerprints are compared.
+///
+/// A digest takes about 5.7 bytes. Its place depends on a secret [`Seed`], so nobody can make pages whose texts
+/// collide on purpose. The caller compares whole digests, so the seed affects only the time.
+#[derive(Debug)]
+pub(crate) struct TextIndex {
+    shard: KeyShard,
+    seed: Seed,
+}
+
+impl Default for TextIndex {
+    fn default() -> Self {
+        Self { shard: KeyShard::new(0, 1), seed: Seed::default() }
+    }
+}
+
+impl TextIndex {
+    /// Inserts `slot`, the youngest one.
+    pub(crate) fn insert(&mut self, digest: u128, slot: u32) {
+        self.shard.insert_one(self.key(digest), slot);
+    }
+
+    /// Removes `slot`, the oldest one.
+    pub(crate) fn remove(&mut self, digest: u128, slot: u32) {
+        self.shard.remove_one(self.key(digest), slot);
+    }
+
+    /// Returns the youngest slot that may have this digest and for which `is_it` is true. `first` is the
+    /// oldest slot.
+    pub(crate) fn youngest(&self, digest: u128, first: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        self.shard.youngest(self.key(digest), first, is_it)
+    }
+
+    /// Returns the bytes of memory in use.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shard.bytes()
+    }
+
+    fn key(&self, digest: u128) -> u64 {
+        let high = self.seed.place((digest >> 64) as u64);
+        self.seed.place(digest as u64 ^ high) & !SecondKey::WIDE
+    }
 }

@@ -1,4 +1,4 @@
-//! All centroids of a log partition: the young ones in a [`Table`] in memory, the others [outside of
+//! All centroids of a log partition: the young ones in a [`CentroidTable`] in memory, the others [outside of
 //! it](OldCentroids) if there is such a place.
 //!
 //! Both share one sequence of numbers. A centroid may be in both for a time: it is handed over, is found
@@ -7,11 +7,13 @@
 
 use std::sync::Arc;
 
-use super::articles::{ArticlePage, Articles};
-use super::fault::TableFault;
-use super::old::{Handed, OldCentroids};
-use super::seen::{Seen, SeenTexts};
-use super::table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratch, Table, TableBytes};
+use crate::articles::{ArticlePage, Articles};
+use crate::fault::TableFault;
+use crate::old::{Handed, OldCentroids};
+use crate::seen::{Seen, SeenTexts};
+use crate::table::{
+    Centroid, CentroidTable, NearCentroid, NearestCentroids, Purpose, Query, Scratch, TableBytes,
+};
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
@@ -33,7 +35,7 @@ const RESTORED_BLOCK_MAX: u64 = 1 << 18;
 
 /// All centroids of a log partition.
 pub(super) struct Tiers {
-    young: Table,
+    young: CentroidTable,
     old: Option<Arc<dyn OldCentroids>>,
     /// Number of the oldest centroid that has not been removed.
     first: u64,
@@ -44,7 +46,7 @@ pub(super) struct Tiers {
 
 impl Tiers {
     /// Creates an empty table in memory that keeps at most `texts_max` texts of members.
-    pub(super) fn in_memory(young: Table, texts_max: u64) -> Self {
+    pub(super) fn in_memory(young: CentroidTable, texts_max: u64) -> Self {
         let first = young.first();
         Self { first, young, old: None, articles: Articles::default(), seen: Seen::new(texts_max) }
     }
@@ -52,7 +54,7 @@ impl Tiers {
     /// Creates a table whose old centroids, from number `first` on, are in `old`; `young` has the later ones.
     /// It keeps at most `texts_max` texts of members.
     pub(super) fn with_old(
-        young: Table,
+        young: CentroidTable,
         old: Arc<dyn OldCentroids>,
         first: u64,
         texts_max: u64,
@@ -69,7 +71,7 @@ impl Tiers {
     }
 
     /// Makes this empty table begin with the number that `young`, another empty table, begins with.
-    pub(super) fn begin_at(&mut self, young: Table) {
+    pub(super) fn begin_at(&mut self, young: CentroidTable) {
         self.first = young.first();
         if let Some(old) = &self.old {
             old.begin_at(self.first);
@@ -79,8 +81,8 @@ impl Tiers {
 
     /// Returns how many centroids leave memory at about the same time; `None` if centroids stay in memory
     /// until they are removed.
-    pub(super) fn leaving(&self) -> Option<u64> {
-        self.old.as_ref().map(|old| old.leaving())
+    pub(super) fn block_length(&self) -> Option<u64> {
+        self.old.as_ref().map(|old| old.block_length())
     }
 
     /// Returns the number of centroids that were not removed.
@@ -160,7 +162,7 @@ impl Tiers {
 
     /// Returns the nearest centroid that is near or related by its whole fingerprint, and whose number is at
     /// least `first`. `left_out` returns true for centroids in memory that do not count; old centroids always
-    /// count. See [`Table::find_nearest`].
+    /// count. See [`CentroidTable::find_nearest`].
     pub(super) fn find_nearest(
         &self,
         query: Query<'_>,
@@ -239,7 +241,7 @@ impl Tiers {
         detector: &dyn Detector,
     ) {
         let number = self.young.end();
-        if self.leaving().is_some_and(|block| number.is_multiple_of(block)) {
+        if self.block_length().is_some_and(|block| number.is_multiple_of(block)) {
             self.seen.mark(number);
         }
         if let Some(article) = detector.article(&centroid.fingerprint) {
@@ -259,7 +261,7 @@ impl Tiers {
     ) -> Result<(), TableFault> {
         self.insert(corpus, fingerprint_hash, centroid, detector);
         let pending = self.young.pending();
-        let enough = match self.young.leaving_together() {
+        let enough = match self.young.block_length() {
             Some(block) => block.min(RESTORED_BLOCK_MAX) as usize,
             None => self.young.len() / RESTORED_SHARE,
         };
@@ -290,7 +292,7 @@ impl Tiers {
             });
             let handed = handed.collect();
             // Blocks end at multiples of their length, and a portion is at most one block long.
-            let (block, begins) = (old.leaving(), old.end());
+            let (block, begins) = (old.block_length(), old.end());
             let block_end = end / block * block;
             let texts = match block_end > first {
                 true => self.seen.texts_of_block(begins.max(block_end.saturating_sub(block)), block_end),
@@ -310,7 +312,7 @@ impl Tiers {
             return;
         }
         self.first += 1;
-        self.articles.left_before(self.first);
+        self.articles.forget_before(self.first);
         match &self.old {
             None => self.young.remove_oldest(detector),
             Some(old) => old.drop_before(self.first),

@@ -77,7 +77,7 @@ impl Canonicals {
     }
 
     /// Adds the next cluster, which this record founds. Returns the rank of its page.
-    pub(super) fn founded(&mut self, record: &FingerprintRecord) -> Rank {
+    pub(super) fn add_cluster(&mut self, record: &FingerprintRecord) -> Rank {
         let rank = self.ranking.rank(record);
         self.ranks.push_back(rank);
         rank

@@ -5,21 +5,16 @@
 
 use prost::Message;
 
-use super::ChangelogRecord;
+use super::{CRAWL_SUFFIXES, ChangelogRecord};
 use crate::{Change, ClusterId, Crawl, CrawlChange, Rank};
 use leitong_base::proto;
 use leitong_fingerprint::Detector;
-
-/// Suffixes of the key, after the log offset of the crawled page: for a change of the page, and for the end
-/// of the cluster that it has left. No two records have the same key, so nothing is lost if a changelog is
-/// still compacted.
-pub(super) const SUFFIXES: [&[u8]; 2] = [b"/crawl", b"/ended"];
 
 impl CrawlChange {
     /// Returns the record of the change in the table with this position record.
     pub(super) fn into_record(self, position: &proto::Position) -> ChangelogRecord {
         let id = ClusterId::in_table(position, self.log_offset).to_bytes();
-        let suffix = SUFFIXES[usize::from(self.what == Change::Ended)];
+        let suffix = CRAWL_SUFFIXES[usize::from(self.what == Change::Ended)];
         ChangelogRecord { key: [&id, suffix].concat(), value: Some(self.to_message().encode_to_vec()) }
     }
 

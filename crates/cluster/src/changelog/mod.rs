@@ -39,6 +39,12 @@ pub const POSITION_KEY: &[u8] = b"position";
 /// Suffix of the key of a record that changes the canonical page of a cluster. The key of a centroid has no
 /// suffix.
 const CANONICAL_SUFFIX: &[u8] = b"/canonical";
+/// Suffixes of the key of a crawl, after the log offset of the crawled page: for a change of the page, and for the end
+/// of the cluster that it has left. No two records have the same key, so nothing is lost if a changelog is
+/// still compacted.
+const CRAWL_SUFFIXES: [&[u8]; 2] = [b"/crawl", b"/ended"];
+/// Suffix of the key of texts, after the log offset of the last page.
+const TEXTS_SUFFIX: &[u8] = b"/texts";
 
 /// A record of the changelog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +75,8 @@ impl ChangelogRecord {
     /// the id that a cluster founded at that log offset would have.
     #[must_use]
     pub fn cluster_of(key: &[u8]) -> Option<ClusterId> {
-        let [crawl, ended] = crawl::SUFFIXES;
-        let id = [CANONICAL_SUFFIX, crawl, ended, texts::SUFFIX]
+        let [crawl, ended] = CRAWL_SUFFIXES;
+        let id = [CANONICAL_SUFFIX, crawl, ended, TEXTS_SUFFIX]
             .into_iter()
             .find_map(|suffix| key.strip_suffix(suffix));
         let id = id.unwrap_or(key);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use prost::Message;
 
-use super::{ChangelogRecord, Identity, POSITION_KEY, RestoreError, texts};
+use super::{ChangelogRecord, Identity, POSITION_KEY, RestoreError, TEXTS_SUFFIX};
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::{Watermark, Watermarks};
 use crate::{
@@ -184,7 +184,7 @@ impl Restoration {
         self.check_log(id.log_generation)?;
         match value {
             None => self.take_tombstone(id.log_offset),
-            Some(value) if key.ends_with(texts::SUFFIX) => {
+            Some(value) if key.ends_with(TEXTS_SUFFIX) => {
                 let texts = known_message(value)?.texts;
                 let texts = texts.ok_or_else(|| wrong_texts(id.log_offset, "are missing"))?;
                 self.take_texts(id.log_offset, &texts)

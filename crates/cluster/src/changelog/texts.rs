@@ -7,12 +7,9 @@
 
 use prost::Message;
 
-use super::ChangelogRecord;
+use super::{ChangelogRecord, TEXTS_SUFFIX};
 use crate::{ClusterId, NewText, SeenText};
 use leitong_base::proto;
-
-/// Suffix of the key, after the log offset of the last page.
-pub(super) const SUFFIX: &[u8] = b"/texts";
 
 impl ChangelogRecord {
     /// Returns the records of consecutive texts in the table with this position record.
@@ -27,7 +24,7 @@ impl ChangelogRecord {
                 ..proto::Centroid::default()
             };
             let id = ClusterId::in_table(position, last.log_offset).to_bytes();
-            Some(Self { key: [&id, SUFFIX].concat(), value: Some(message.encode_to_vec()) })
+            Some(Self { key: [&id, TEXTS_SUFFIX].concat(), value: Some(message.encode_to_vec()) })
         })
     }
 }

@@ -5,7 +5,8 @@
 //! [`AGED_FREED_PER_RECORD`] removals for age per record, so a leap of log time delays no decision.
 
 use super::Clusterer;
-use crate::{Bounds, TableFault};
+use crate::expiry::Bounds;
+use crate::fault::TableFault;
 use leitong_base::record::Timestamp;
 
 /// Maximum number of centroids removed for their age at one record. It is more than one record can found, so

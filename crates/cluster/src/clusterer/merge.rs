@@ -7,11 +7,13 @@
 //! cluster. If a centroid joins another cluster, pages that were near that centroid alone have lost it, and
 //! later pages like them may found a new cluster.
 
-use super::texts::FoundFor;
-use super::{Clusterer, Unexpired};
+use super::Clusterer;
+use super::decide::RecordMatches;
+use crate::canonical::Canonical;
+use crate::decision::ClusterId;
+use crate::fault::TableFault;
 use crate::seen::SeenText;
 use crate::table::{Centroid, Query};
-use crate::{Canonical, ClusterId, TableFault};
 use leitong_base::record::Timestamp;
 
 /// A centroid of a saved table, with its future place in this table's log.
@@ -56,8 +58,8 @@ impl Clusterer {
     pub fn merge_batch(&mut self, batch: &[SavedCentroid]) -> Result<Vec<Merged>, TableFault> {
         self.attempt(|table| {
             let queries: Vec<_> = batch.iter().map(|saved| Some(saved.query_and_key())).collect();
-            let found = table.find_to_decide(&queries)?;
-            let merge = |(number, saved)| table.merge_next(saved, found.for_record(number));
+            let matches = table.look_up_batch(&queries)?;
+            let merge = |(number, saved)| table.merge_next(saved, matches.for_record(number));
             let merged = (0..).zip(batch).map(merge).collect::<Result<_, _>>()?;
             table.index_pending()?;
             Ok(merged)
@@ -77,38 +79,34 @@ impl Clusterer {
     /// # Errors
     /// [`TableFault`].
     pub fn merge_texts(&mut self, texts: &[SeenText]) -> Result<(), TableFault> {
-        self.attempt(|table| table.merge_all_texts(texts))
-    }
-
-    fn merge_all_texts(&mut self, texts: &[SeenText]) -> Result<(), TableFault> {
-        self.index_pending()?;
-        self.find_first_unexpired()?;
-        let keys: Vec<Option<u128>> = texts.iter().map(|text| Some(text.key)).collect();
-        let old = self.table.old_texts(&keys)?;
-        for (at, text) in texts.iter().enumerate() {
-            let unexpired =
-                Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
-            let old = old.get(at).copied().flatten().filter(|number| unexpired.has(*number));
-            if unexpired.cluster_of(text.key).or(old).is_none() && unexpired.has(text.cluster) {
-                self.enter_text(self.position.next_log_offset, text.key, text.cluster);
+        self.attempt(|table| {
+            table.index_pending()?;
+            table.find_first_unexpired()?;
+            let keys: Vec<Option<u128>> = texts.iter().map(|text| Some(text.key)).collect();
+            let old = table.table.old_texts(&keys)?;
+            for (at, text) in texts.iter().enumerate() {
+                let unexpired = table.unexpired_from(table.first_unexpired.0);
+                let old = old.get(at).copied().flatten().filter(|number| unexpired.has(*number));
+                if unexpired.cluster_of(text.key).or(old).is_none() && unexpired.has(text.cluster) {
+                    table.enter_text(table.position.next_log_offset, text.key, text.cluster);
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
-    /// Adds one centroid. `found` is the result of the look-up among the centroids that were there before its
+    /// Adds one centroid. `matches` is the result of the look-up among the centroids that were there before its
     /// batch.
-    fn merge_next(&mut self, saved: &SavedCentroid, found: FoundFor<'_>) -> Result<Merged, TableFault> {
+    fn merge_next(
+        &mut self,
+        saved: &SavedCentroid,
+        matches: RecordMatches<'_>,
+    ) -> Result<Merged, TableFault> {
         let SavedCentroid { corpus, fingerprint_hash, centroid, canonical } = saved;
         self.merged_up_to(centroid.log_offset + 1, centroid.log_time);
         self.expire()?;
         let (query, key) = saved.query_and_key();
-        let known = self.with_text(query, key, found.old_text)?;
-        let is_known = known.is_some();
-        let nearest = match known {
-            None => self.nearest(query, found.near)?,
-            known => known,
-        };
+        let (nearest, is_known) = self.choose(query, key, matches)?;
         if let Some((into, near)) = nearest.filter(|(_, near)| !near.related) {
             self.merge_canonical(near.number, centroid, canonical);
             if !is_known {

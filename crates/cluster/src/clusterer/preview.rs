@@ -6,9 +6,11 @@
 //! Invariant: without [`PreviewOptions::max_distance`] the decision is the one that `decide` makes on the same record
 //! in the same state.
 
-use super::{Clusterer, Unexpired, query_and_key};
+use super::Clusterer;
+use super::decide::query_and_key;
+use crate::decision::{CanonicalPage, ClusterId, Decision};
+use crate::fault::TableFault;
 use crate::table::{Centroid, NearCentroid, Scratch};
-use crate::{CanonicalPage, ClusterId, Decision, TableFault};
 use leitong_base::record::FingerprintRecord;
 
 /// Options of a preview.
@@ -50,7 +52,7 @@ impl Clusterer {
             return Ok(undecidable);
         };
         let first = self.first_unexpired_with(record)?;
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
+        let unexpired = self.unexpired_from(first);
         let found = self.table.find(&[Some(query)], &*self.detector, scratch)?;
         let (found, more) = found.for_query(0);
         let page = |(centroid, near)| self.canonical_page(centroid, near, text.digest);
@@ -66,7 +68,7 @@ impl Clusterer {
             Some(_) => None,
         };
         if let Some((centroid, near)) = unexpired.with_text((query, key), old, scratch)? {
-            let mut page = self.joined(record, centroid, near).0;
+            let mut page = self.cluster_after(record, centroid, near).0;
             page.equal_text = true;
             return Ok(Preview { decision: Decision::Joined(page), nearest });
         }
@@ -74,7 +76,7 @@ impl Clusterer {
         let decision = match unexpired.nearest(query, (&near_enough, more), Vec::new(), scratch)? {
             // A centroid of the second look-up has not been compared with the requested threshold yet.
             Some((centroid, near)) if !near.related && self.is_near_enough(near, options) => {
-                Decision::Joined(self.joined(record, centroid, near).0)
+                Decision::Joined(self.cluster_after(record, centroid, near).0)
             }
             other => {
                 let part = unexpired.part(query, scratch)?;
@@ -123,7 +125,7 @@ impl Clusterer {
             (centroid.page_id, centroid.url) = (page_id.into(), url.into());
         }
         let first = self.first_unexpired_at(self.bounds, self.first_time)?.0;
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
+        let unexpired = self.unexpired_from(first);
         Ok((unexpired.has(low) && centroid.log_offset == id.log_offset).then_some(centroid))
     }
 }

@@ -10,81 +10,15 @@
 //! Invariant: all of this is a function of the log. Decisions are the same as without it, except that nothing
 //! is near a cluster that has ended.
 
-use serde::Serialize;
-
-use super::{Clusterer, Query};
-use crate::recrawls::{Change, Crawl, CrawlChange, Crawls, crawl_key};
-use crate::{Canonical, ClusterId, NewCanonical, Rank, TableFault};
+use super::Clusterer;
+use crate::canonical::{Canonical, NewCanonical, Rank};
+use crate::fault::TableFault;
+use crate::recrawls::{
+    Change, Crawl, CrawlChange, Crawls, Left, Recrawl, RecrawlOutcome, WhatIsLeft, crawl_key,
+};
+use crate::table::Query;
 use leitong_base::record::FingerprintRecord;
 use leitong_text::page::Page;
-
-/// The outcome for a page whose url was crawled before, or that is withdrawn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recrawl {
-    /// The change since the last crawl.
-    pub outcome: RecrawlOutcome,
-    /// Fingerprint of the page's former text, if it can be compared with the present one.
-    pub former: Option<Box<[u8]>>,
-    /// The cluster that the page has left, if any.
-    pub left: Option<Left>,
-}
-
-/// The change of a page since its last crawl.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RecrawlOutcome {
-    /// The main text is the same, except for white space.
-    Unchanged,
-    /// The main text is different.
-    Changed,
-    /// The main text is different, and moved the page to another cluster, whose canonical page is another page.
-    Copy,
-    /// The page was withdrawn.
-    Withdrawn,
-}
-
-impl RecrawlOutcome {
-    /// All outcomes, in the order of their numbers on the wire.
-    pub const ALL: [Self; 4] = [Self::Unchanged, Self::Changed, Self::Copy, Self::Withdrawn];
-
-    /// Returns the name in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unchanged => "UNCHANGED",
-            Self::Changed => "CHANGED",
-            Self::Copy => "COPY",
-            Self::Withdrawn => "WITHDRAWN",
-        }
-    }
-
-    /// Returns the number on the wire, from 1.
-    #[must_use]
-    pub fn number(self) -> i32 {
-        self as i32 + 1
-    }
-}
-
-/// A cluster that a page has left.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Left {
-    /// Id of the cluster.
-    pub cluster_id: ClusterId,
-    /// State of the cluster now.
-    pub what: WhatIsLeft,
-}
-
-/// The state of a cluster after a page has left it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum WhatIsLeft {
-    /// Another page was its canonical page, and still is.
-    Remains,
-    /// The page was its canonical page. The page with this page id and url has replaced it.
-    Successor(String, String),
-    /// The page was its canonical page, and no known page is left. From now on, similar pages found a cluster
-    /// of their own.
-    Ended,
-}
 
 impl Clusterer {
     /// Returns the recrawls since the last call, with their log offsets.
@@ -149,7 +83,7 @@ impl Clusterer {
             fingerprint: query.fingerprint.into(),
             rank: self.canonicals.as_ref().map_or(Rank::default(), |canonicals| canonicals.rank(record)),
         };
-        let former = self.known(crawl.key, &record.url);
+        let former = self.last_crawl(crawl.key, &record.url);
         self.change(CrawlChange { log_offset, cluster, what: Change::Crawled(Box::new(crawl)) });
         let Some((former, former_cluster)) = former else { return Ok(()) };
         let left = match former_cluster != cluster {
@@ -176,7 +110,7 @@ impl Clusterer {
         }
         self.expire()?;
         let key = crawl_key(&record.corpus, &record.url);
-        let Some((former, cluster)) = self.known(key, &record.url) else { return Ok(()) };
+        let Some((former, cluster)) = self.last_crawl(key, &record.url) else { return Ok(()) };
         self.change(CrawlChange { log_offset, cluster, what: Change::Withdrawn(key) });
         let left = self.leave(&former.url, cluster, log_offset)?;
         self.recrawls.push((log_offset, Recrawl { outcome: RecrawlOutcome::Withdrawn, former: None, left }));
@@ -184,7 +118,7 @@ impl Clusterer {
     }
 
     /// Returns the last crawl of this url, and the number of its cluster, if the cluster has not expired.
-    fn known(&self, key: u128, url: &str) -> Option<(Crawl, u64)> {
+    fn last_crawl(&self, key: u128, url: &str) -> Option<(Crawl, u64)> {
         let (crawl, cluster) = self.crawls.as_ref()?.get(key, url)?;
         (cluster >= self.first_unexpired.0).then(|| (crawl.clone(), cluster))
     }

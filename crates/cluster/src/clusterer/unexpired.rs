@@ -3,10 +3,9 @@
 //! In: the results of a look-up, which may be older than the last decisions. Out: the centroid that a page joins or is
 //! related to. Cost: reads a whole centroid for each result that is examined, nearly always one.
 
-use super::Query;
-use crate::TableFault;
+use crate::fault::TableFault;
 use crate::recrawls::Crawls;
-use crate::table::{Centroid, NearCentroid, Scratch};
+use crate::table::{Centroid, NearCentroid, Query, Scratch};
 use crate::tiers::Tiers;
 use leitong_fingerprint::{Comparison, Detector};
 
@@ -44,7 +43,7 @@ impl<'a> Unexpired<'a> {
         let number = self.cluster_of(key).or(old).filter(|number| self.has(*number));
         let Some(number) = number else { return Ok(None) };
         let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
-        let near = self.compared(query, number, &centroid, false);
+        let near = self.compare(query, number, &centroid, false);
         Ok(Some((centroid, near)))
     }
 
@@ -55,8 +54,8 @@ impl<'a> Unexpired<'a> {
     }
 
     /// Returns the nearest unexpired centroid that is near, or else the first related one in the order of
-    /// [`NearCentroid`]. Among equally near ones it is the oldest. `found` is the result of a look-up, with true if the look-up left some out; `recent` has
-    /// the centroids that were added since.
+    /// [`NearCentroid`]. Among equally near ones it is the oldest. `found` is the result of a look-up, with true if the
+    /// look-up left some out; `recent` has the centroids that were added since.
     pub(super) fn nearest(
         &self,
         query: Query<'_>,
@@ -92,12 +91,12 @@ impl<'a> Unexpired<'a> {
         if !self.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
             return Ok(None);
         }
-        let near = self.compared(query, number, &centroid, true);
+        let near = self.compare(query, number, &centroid, true);
         Ok(Some((centroid, near)))
     }
 
     /// Returns a centroid that counts as near or related whatever its fingerprint says.
-    fn compared(&self, query: Query<'_>, number: u64, centroid: &Centroid, related: bool) -> NearCentroid {
+    fn compare(&self, query: Query<'_>, number: u64, centroid: &Centroid, related: bool) -> NearCentroid {
         let comparison = self.detector.compare(query.fingerprint, &centroid.fingerprint);
         let comparison = Comparison { near: !related, ..comparison };
         let compared = self.detector.compared(&centroid.fingerprint);

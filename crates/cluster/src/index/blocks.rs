@@ -10,13 +10,10 @@
 
 use std::hint::black_box;
 
-use super::batch::Batch;
+use super::batch::{AHEAD, Batch, Hit, Hits, SEGMENTS, Share};
 use super::buckets::{Buckets, Entry};
-use super::masks::masks;
-use super::order::BitOrder;
-use super::plan::{Key, Plan};
-use super::spill::Wanted;
-use super::{AHEAD, Hit, Hits, SEGMENTS, Share};
+use super::plan::{BitOrder, Key, Plan};
+use super::spill::Prefilter;
 
 /// Maximum number of candidates that are gathered before their slots are read. The buckets that are prefetched
 /// together have more only if spills are long.
@@ -38,11 +35,11 @@ pub(super) struct BlockShard {
 struct Cut {
     share: Share,
     order: BitOrder,
-    tables: Vec<Table>,
+    tables: Vec<KeyTable>,
 }
 
 #[derive(Debug)]
-struct Table {
+struct KeyTable {
     key: Key,
     /// The masks to XOR with a key's hash to get the hashes of all keys within the radius.
     masks: Box<[u64]>,
@@ -58,7 +55,7 @@ struct Table {
 struct FingerprintPlace {
     /// The number of the query or fingerprint in its batch.
     number: u32,
-    /// The [kept](Table::kept) bits.
+    /// The [kept](KeyTable::kept) bits.
     bits: u32,
     table: u32,
     piece: u32,
@@ -66,13 +63,13 @@ struct FingerprintPlace {
 }
 
 /// A candidate: the query's number, the piece, and the place in the piece.
-type Found = (u32, u32, Entry);
+type Candidate = (u32, u32, Entry);
 
 impl BlockShard {
     /// Creates shard `number` of `shards`.
     pub(super) fn new(plan: &Plan, number: usize, shards: usize) -> Self {
         let share = Share::new(number, shards);
-        let tables: Vec<Table> = plan.keys().map(Table::new).collect();
+        let tables: Vec<KeyTable> = plan.keys().map(KeyTable::new).collect();
         let pieces = (0..share.count * tables.len()).map(|_| Buckets::new()).collect();
         Self { cut: Cut { share, order: plan.order().clone(), tables }, pieces }
     }
@@ -88,7 +85,7 @@ impl BlockShard {
         &self,
         places: &[FingerprintPlace],
         max_distance: u32,
-        found: &mut Vec<Found>,
+        found: &mut Vec<Candidate>,
         hits: &mut Hits<'_>,
     ) {
         let buckets = homes(&self.pieces, places);
@@ -97,7 +94,7 @@ impl BlockShard {
         prefetch(&self.pieces, places, &buckets, Buckets::prefetch_more);
         for (bucket, place) in buckets.iter().zip(places) {
             let mask = self.cut.tables[place.table as usize].mask;
-            let wanted = Wanted { bits: place.bits, mask, max_distance };
+            let prefilter = Prefilter { bits: place.bits, mask, max_distance };
             let found = |entry| {
                 found.push((place.number, place.piece, entry));
                 // Long spills hold any number of candidates.
@@ -105,14 +102,14 @@ impl BlockShard {
                     self.push_slots(found, hits);
                 }
             };
-            self.pieces[place.piece as usize].find(*bucket, wanted, found);
+            self.pieces[place.piece as usize].find(*bucket, prefilter, found);
         }
         // Slots are read in a separate loop, so their cache misses overlap too.
         self.push_slots(found, hits);
     }
 
     #[inline(always)]
-    fn push_slots(&self, found: &mut Vec<Found>, hits: &mut Hits<'_>) {
+    fn push_slots(&self, found: &mut Vec<Candidate>, hits: &mut Hits<'_>) {
         for (number, piece, entry) in found.drain(..) {
             hits.push(Hit::new(number, self.pieces[piece as usize].slot(entry)));
         }
@@ -216,7 +213,7 @@ impl Cut {
     fn each_place(
         &self,
         batch: &Batch,
-        masks: impl Fn(&Table) -> &[u64],
+        masks: impl Fn(&KeyTable) -> &[u64],
         mut take: impl FnMut(&[FingerprintPlace]),
     ) {
         let mut places = [FingerprintPlace::default(); AHEAD];
@@ -243,7 +240,7 @@ impl Cut {
     }
 }
 
-impl Table {
+impl KeyTable {
     fn new(key: Key) -> Self {
         let masks = masks(key.width(), key.radius).iter().map(|mask| mix(*mask, key.width())).collect();
         let most = ((1_u128 << key.width()) / SEGMENTS as u128).clamp(1, 1 << 31) as usize;
@@ -287,6 +284,23 @@ fn mix(key: u64, width: u32) -> u64 {
     key ^ key >> third
 }
 
+/// Returns the masks to XOR with a value of `width` bits to get all values within the radius, nearest first.
+fn masks(width: u32, radius: u32) -> Box<[u64]> {
+    let mut masks = vec![0_u64];
+    let mut shell = 0..1;
+    for _ in 0..radius.min(width) {
+        let start = masks.len();
+        for at in shell {
+            let mask = masks[at];
+            // Sets only bits above those already set, so each combination occurs once.
+            let from = 64 - mask.leading_zeros();
+            masks.extend((from..width).map(|bit| mask | 1 << bit));
+        }
+        shell = start..masks.len();
+    }
+    masks.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,5 +315,22 @@ mod tests {
             assert!(mixed.into_iter().eq(keys));
         }
         assert!((0..64).all(|bit| mix(1 << bit, 64) != 0));
+    }
+
+    #[test]
+    fn lists_each_value_within_the_radius_once() {
+        for (width, radius) in [(1, 0), (1, 3), (8, 0), (8, 1), (10, 3), (13, 4), (64, 1)] {
+            let masks = masks(width, radius);
+            let mut sorted = masks.to_vec();
+            sorted.sort_unstable();
+            if width < 64 {
+                let naive: Vec<u64> =
+                    (0..1 << width).filter(|mask: &u64| mask.count_ones() <= radius).collect();
+                assert_eq!(sorted, naive, "{width} bits, radius {radius}");
+            } else {
+                assert_eq!(masks.len(), 65);
+            }
+            assert!(masks.windows(2).all(|pair| pair[0].count_ones() <= pair[1].count_ones()));
+        }
     }
 }

@@ -9,7 +9,7 @@
 //! bucket, the next bucket is split in two. So a piece grows bucket by bucket, and each fingerprint moves
 //! about once per doubling.
 
-use super::spill::{Spill, Spills, Wanted};
+use super::spill::{Prefilter, Spill, Spills};
 
 /// Number of fingerprints in a bucket.
 const BUCKET: usize = 14;
@@ -79,10 +79,10 @@ impl Bucket {
 
     /// Returns a mask of the fingerprints that may be near.
     #[inline(always)]
-    fn near(&self, wanted: Wanted) -> u32 {
+    fn near(&self, prefilter: Prefilter) -> u32 {
         let mut near = 0;
         for (number, other) in self.0.iter().enumerate() {
-            near |= u32::from(wanted.is_near(*other)) << number;
+            near |= u32::from(prefilter.is_near(*other)) << number;
         }
         near & ((1 << self.count()) - 1)
     }
@@ -183,14 +183,14 @@ impl Buckets {
 
     /// Calls `found` with the places of those fingerprints of a bucket that may be near.
     #[inline(always)]
-    pub(super) fn find(&self, at: usize, wanted: Wanted, mut found: impl FnMut(Entry)) {
+    pub(super) fn find(&self, at: usize, prefilter: Prefilter, mut found: impl FnMut(Entry)) {
         let bucket = &self.buckets[at];
-        let mut near = bucket.near(wanted);
+        let mut near = bucket.near(prefilter);
         while near != 0 {
             found(Entry::Bucket(at as u32, near.trailing_zeros()));
             near &= near - 1;
         }
-        self.spills.find(bucket.spill(), wanted, |at| found(Entry::Spill(at)));
+        self.spills.find(bucket.spill(), prefilter, |at| found(Entry::Spill(at)));
     }
 
     /// Returns the slot of a fingerprint that was found here.
@@ -317,9 +317,9 @@ mod tests {
     }
 
     fn found(buckets: &Buckets, hash: u32, max_distance: u32) -> Vec<u32> {
-        let wanted = Wanted { bits: 0, mask: u32::MAX, max_distance };
+        let prefilter = Prefilter { bits: 0, mask: u32::MAX, max_distance };
         let mut slots = Vec::new();
-        buckets.find(buckets.home(hash), wanted, |entry| slots.push(buckets.slot(entry)));
+        buckets.find(buckets.home(hash), prefilter, |entry| slots.push(buckets.slot(entry)));
         slots.sort_unstable();
         slots
     }

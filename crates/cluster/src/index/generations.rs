@@ -14,8 +14,9 @@
 
 use std::collections::VecDeque;
 
-use super::batch::Batch;
-use super::{Hit, Index};
+use super::batch::{Batch, Hit, MAX_SHARDS, for_each_shard, gather};
+use super::hamming::Hamming;
+use super::keys::KeyShard;
 use leitong_fingerprint::LookUp;
 
 /// The index of one table.
@@ -106,7 +107,7 @@ impl Generations {
 
     /// Returns the number of centroids that [`Self::drop_before`] drops at once. `None` if they must be
     /// [removed](Self::remove) one by one.
-    pub(crate) fn leaving_together(&self) -> Option<u64> {
+    pub(crate) fn block_length(&self) -> Option<u64> {
         self.length
     }
 
@@ -136,6 +137,92 @@ impl Generation {
         }
         self.index.insert(first as u32, batch, bits_of);
         self.end = first + batch.len() as u64;
+    }
+}
+
+/// The index of one generation.
+#[derive(Debug)]
+enum Index {
+    /// Finds centroids by shared keys.
+    Keys(Vec<KeyShard>),
+    /// Finds centroids by Hamming distance.
+    Hamming(Box<Hamming>),
+}
+
+impl Index {
+    /// Creates an empty index of `shards` shards, rounded up to a power of two, at most [`MAX_SHARDS`].
+    fn new(look_up: LookUp, shards: usize) -> Self {
+        let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
+        match look_up {
+            LookUp::Keys => Self::Keys((0..shards).map(|number| KeyShard::new(number, shards)).collect()),
+            LookUp::Hamming { max_distance, .. } => {
+                Self::Hamming(Box::new(Hamming::new(max_distance, shards)))
+            }
+        }
+    }
+
+    /// Finds the slots that may be near each fingerprint of `queries`. Whenever very many hits have gathered,
+    /// `keep` takes those it wants, on the core that walks the index. The remaining hits are added to `hits`,
+    /// some more than once. Returns what each core kept.
+    fn find<K: Default + Send>(
+        &self,
+        queries: &Batch,
+        hits: &mut Vec<Hit>,
+        keep: impl Fn(&mut Vec<Hit>, &mut K) + Sync,
+    ) -> Vec<K> {
+        match self {
+            Self::Keys(shards) => gather(shards, queries, hits, keep, KeyShard::find),
+            Self::Hamming(hamming) => hamming.find_on_all_cores(queries, hits, keep),
+        }
+    }
+
+    /// Inserts the fingerprints of `batch` under the slots from `first` on. `bits_of` returns the bits that
+    /// a slot already in the index was inserted with, if it is one for the Hamming distance.
+    fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
+        match self {
+            Self::Keys(shards) => {
+                for_each_shard(shards, batch, |shard| shard.insert(first, batch));
+            }
+            Self::Hamming(hamming) => hamming.insert(first, batch, bits_of),
+        }
+    }
+
+    /// Returns the slots that were inserted since the last call under a key that very many slots share, some more than
+    /// once.
+    fn take_crowded(&mut self) -> Vec<u32> {
+        match self {
+            Self::Keys(shards) => shards.iter_mut().flat_map(KeyShard::take_crowded).collect(),
+            Self::Hamming(_) => Vec::new(),
+        }
+    }
+
+    /// Returns true if very many slots share a key.
+    fn is_crowded(&self, key: u64) -> bool {
+        matches!(self, Self::Keys(shards) if shards.iter().any(|shard| shard.is_crowded(key)))
+    }
+
+    /// Returns all slots under a key, and some others.
+    fn all(&self, key: u64) -> Vec<u32> {
+        match self {
+            Self::Keys(shards) => shards.iter().flat_map(|shard| shard.all(key)).collect(),
+            Self::Hamming(_) => Vec::new(),
+        }
+    }
+
+    /// Removes `slot`, the oldest one, which was inserted with the only fingerprint of `batch`.
+    fn remove(&mut self, slot: u32, batch: &Batch) {
+        match self {
+            Self::Keys(shards) => shards.iter_mut().for_each(|shard| shard.remove(slot, batch)),
+            Self::Hamming(hamming) => hamming.remove(slot, batch),
+        }
+    }
+
+    /// Returns the bytes of memory in use.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Keys(shards) => shards.iter().map(KeyShard::bytes).sum(),
+            Self::Hamming(hamming) => hamming.bytes(),
+        }
     }
 }
 

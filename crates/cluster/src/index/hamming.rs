@@ -7,10 +7,9 @@
 
 use std::collections::VecDeque;
 
-use super::batch::Batch;
+use super::batch::{Batch, Hit, Hits, for_each_shard, gather};
 use super::blocks::BlockShard;
 use super::plan::Plan;
-use super::{Hit, Hits, for_each_shard, gather};
 
 /// Number of fingerprints that each insertion moves to the next arrangement.
 const MOVED_PER_INSERTION: u32 = 16;
@@ -21,7 +20,7 @@ const SAMPLED: u32 = 8;
 
 /// The index.
 #[derive(Debug)]
-pub(crate) struct Hamming {
+pub(super) struct Hamming {
     max_distance: u32,
     shards: usize,
     arrangement: Arrangement,

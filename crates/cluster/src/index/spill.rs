@@ -8,7 +8,7 @@
 //! Positions do not follow from the order of insertion, because the last fingerprint takes the place of a
 //! removed one.
 
-use super::spread;
+use super::batch::spread;
 use leitong_base::hashed::HashedMap;
 
 /// Number of values in a cache line.
@@ -21,14 +21,14 @@ const LONG: u32 = 64;
 
 /// A query: finds values that differ from `bits` in few of the bits of `mask`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct Prefilter {
     pub(super) bits: u32,
     pub(super) mask: u32,
     /// Maximum number of bits that differ.
     pub(super) max_distance: u32,
 }
 
-impl Wanted {
+impl Prefilter {
     #[inline(always)]
     pub(super) fn is_near(self, other: u32) -> bool {
         ((other ^ self.bits) & self.mask).count_ones() <= self.max_distance
@@ -198,21 +198,21 @@ impl Spills {
 
     /// Calls `found` with the places of the fingerprints that may be near.
     #[inline(always)]
-    pub(super) fn find(&self, spill: Spill, wanted: Wanted, mut found: impl FnMut(u32)) {
+    pub(super) fn find(&self, spill: Spill, prefilter: Prefilter, mut found: impl FnMut(u32)) {
         let mut first = spill.start;
         let (some, rest) = self.bits[spill.range()].as_chunks::<8>();
         for some in some {
             // One branch for all 8 fingerprints instead of one for each.
             let mut any = false;
             for other in some {
-                any |= wanted.is_near(*other);
+                any |= prefilter.is_near(*other);
             }
             if any {
-                find_in(first, some, wanted, &mut found);
+                find_in(first, some, prefilter, &mut found);
             }
             first += some.len() as u32;
         }
-        find_in(first, rest, wanted, &mut found);
+        find_in(first, rest, prefilter, &mut found);
     }
 
     /// Returns the slot at a place.
@@ -242,9 +242,9 @@ impl Spills {
 }
 
 #[inline(always)]
-fn find_in(first: u32, some: &[u32], wanted: Wanted, found: &mut impl FnMut(u32)) {
+fn find_in(first: u32, some: &[u32], prefilter: Prefilter, found: &mut impl FnMut(u32)) {
     for (at, other) in (first..).zip(some) {
-        if wanted.is_near(*other) {
+        if prefilter.is_near(*other) {
             found(at);
         }
     }

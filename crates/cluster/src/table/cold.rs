@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::Centroid;
+use super::centroid::Centroid;
 use leitong_base::record::Timestamp;
 use leitong_base::varint::{push_varint, take_varint};
 

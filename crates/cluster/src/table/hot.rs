@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 
-use super::column::Column;
 use super::corpora::CorpusId;
 
 /// Centroids in a block.
@@ -123,6 +122,51 @@ impl Block {
             start as usize..self.ends[at] as usize
         };
         (CorpusId(self.corpora.get(at)), &self.bytes[range])
+    }
+}
+
+/// A column of values, one for each centroid of a block. If all are equal, as in most blocks, only one is stored.
+#[derive(Debug)]
+enum Column {
+    /// One value, and the number of times that it occurs.
+    Same(u32, usize),
+    /// One value for each centroid.
+    Each(Vec<u32>),
+}
+
+impl Default for Column {
+    fn default() -> Self {
+        Self::Same(0, 0)
+    }
+}
+
+impl Column {
+    fn push(&mut self, value: u32) {
+        match self {
+            Self::Same(_, 0) => *self = Self::Same(value, 1),
+            Self::Same(same, count) if *same == value => *count += 1,
+            Self::Same(same, count) => {
+                let mut each = vec![*same; *count];
+                each.push(value);
+                *self = Self::Each(each);
+            }
+            Self::Each(each) => each.push(value),
+        }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> u32 {
+        match self {
+            Self::Same(value, _) => *value,
+            Self::Each(each) => each[at],
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Same(..) => 0,
+            Self::Each(each) => each.capacity() * 4,
+        }
     }
 }
 

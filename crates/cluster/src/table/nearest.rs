@@ -4,10 +4,10 @@
 //! decision takes the nearest of those that have not expired by then, and among equally near ones the oldest. Another
 //! version of the same page counts as nearer than any other page.
 //! More than one is kept because centroids may expire while the batch is decided. If all that were kept have
-//! expired, and others were not kept, that one page is looked up again ([`super::Table::find_nearest`]). So
+//! expired, and others were not kept, that one page is looked up again ([`super::CentroidTable::find_nearest`]). So
 //! memory is bounded by [`KEPT`] centroids per query, and no near centroid is lost.
 
-use super::NearCentroid;
+use super::centroid::NearCentroid;
 
 /// Maximum number of near centroids kept per query: those with the lowest [rank](NearCentroid::rank), and the oldest
 /// among these.

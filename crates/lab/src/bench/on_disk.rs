@@ -232,7 +232,7 @@ impl Table {
         // The time to write the centroids that still wait in memory counts too, so that the measured rate can
         // be sustained.
         let since = Instant::now();
-        while (numbers.end as u64).saturating_sub(self.store.end()) >= self.store.leaving() {
+        while (numbers.end as u64).saturating_sub(self.store.end()) >= self.store.block_length() {
             self.clusterer.insert_pending().context(FAILED)?;
             self.store.wait_for_blocks().context(FAILED)?;
         }

@@ -331,7 +331,7 @@ impl BlockStore {
 }
 
 impl OldCentroids for BlockStore {
-    fn leaving(&self) -> u64 {
+    fn block_length(&self) -> u64 {
         self.shared.options.block
     }
 

@@ -1,8 +1,13 @@
-//! The entries of a segment that are in none of its groups: hash → slots, 8 bytes per entry.
+//! The entries of a segment that are in none of its groups: in an ordered table, hash → slots, 8 bytes per entry, and
+//! in overflow lists.
 //!
-//! This is an open-addressing table whose entries are sorted by hash. Each entry is at its home, which is in
+//! [`Ordered`] is an open-addressing table whose entries are sorted by hash. Each entry is at its home, which is in
 //! proportion to its hash, or after the entries before it. So a look-up ends at the first greater hash, and
 //! entries in a range of hashes are neighbours. The table is at most three quarters full.
+
+use std::collections::VecDeque;
+
+use leitong_base::hashed::HashedMap;
 
 /// Initial capacity of a table.
 const SMALLEST: usize = 16;
@@ -175,6 +180,86 @@ pub(super) fn slot_of(entry: Entry) -> u32 {
     entry as u32
 }
 
+/// The slots of keys that many centroids have: value ([`Layout::value`](super::group::Layout::value)) → slots, oldest
+/// first.
+///
+/// Slots are removed in the order in which they were added. Each list is a queue, so the cost at both ends does not
+/// depend on its length.
+#[derive(Debug, Default)]
+pub(super) struct OverflowLists(HashedMap<VecDeque<u32>>);
+
+impl OverflowLists {
+    /// Returns true if there is no list.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the list of a value, if it has one.
+    #[inline]
+    pub(super) fn get(&self, value: u32) -> Option<&VecDeque<u32>> {
+        if self.is_empty() { None } else { self.0.get(&u64::from(value)) }
+    }
+
+    /// Adds a list of these slots. None is younger than `youngest`.
+    pub(super) fn insert(&mut self, value: u32, slots: Vec<u32>, youngest: u32) {
+        let mut list = VecDeque::from(slots);
+        sort_by_age(&mut list, youngest);
+        self.0.insert(u64::from(value), list);
+    }
+
+    /// Adds `slot`, the youngest one, to the list of a value. Returns the length of the list, or `None` if the value
+    /// has none.
+    #[inline]
+    pub(super) fn push(&mut self, value: u32, slot: u32) -> Option<usize> {
+        let list = if self.is_empty() { None } else { self.0.get_mut(&u64::from(value)) }?;
+        list.push_back(slot);
+        Some(list.len())
+    }
+
+    /// Removes `slot` if it is the oldest one in the list of a value. Returns false if it is not.
+    pub(super) fn remove(&mut self, value: u32, slot: u32) -> bool {
+        let lists = &mut self.0;
+        let Some(list) = lists.get_mut(&u64::from(value)).filter(|list| list.front() == Some(&slot)) else {
+            return false;
+        };
+        list.pop_front();
+        if list.len() * 4 < list.capacity() {
+            list.shrink_to(list.len() * 2);
+        }
+        if list.is_empty() {
+            lists.remove(&u64::from(value));
+            if lists.len() * 4 < lists.capacity() {
+                lists.shrink_to(lists.len() * 2);
+            }
+        }
+        true
+    }
+
+    /// Merges lists whose values have become equal because values have fewer bits now.
+    pub(super) fn merge(&mut self, value_now: impl Fn(u32) -> u32, youngest: u32) {
+        for (value, list) in std::mem::take(&mut self.0) {
+            let merged = self.0.entry(u64::from(value_now(value as u32))).or_default();
+            if merged.is_empty() {
+                *merged = list;
+            } else {
+                merged.extend(list);
+                sort_by_age(merged, youngest);
+            }
+        }
+    }
+
+    /// Returns the bytes of memory in use.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.values().map(|list| 16 + size_of_val(list) + list.capacity() * 4).sum()
+    }
+}
+
+/// Sorts slots, oldest first. They are numbers modulo 2^32: counted from the number after the youngest, the oldest
+/// comes first.
+fn sort_by_age(list: &mut VecDeque<u32>, youngest: u32) {
+    list.make_contiguous().sort_unstable_by_key(|slot| slot.wrapping_sub(youngest.wrapping_add(1)));
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -229,5 +314,22 @@ mod tests {
             prop_assert!(rebuilt.is_sound());
             prop_assert_eq!(rebuilt.iter().collect::<Vec<_>>(), all);
         }
+    }
+
+    /// A list that grew, was emptied and grew again takes the same memory as at first, and almost none in
+    /// between.
+    #[test]
+    fn memory_of_a_list_is_given_back() {
+        let mut overflow = OverflowLists::default();
+        overflow.insert(7, vec![0], 0);
+        let mut length = None;
+        (1..20_000).for_each(|slot| length = overflow.push(7, slot));
+        let full = overflow.bytes();
+        assert!(!overflow.remove(7, 1), "not the oldest");
+        (0..19_999).for_each(|slot| assert!(overflow.remove(7, slot)));
+        assert!(overflow.bytes() < 200, "{} bytes", overflow.bytes());
+        (20_000..39_999).for_each(|slot| length = overflow.push(7, slot));
+        assert!(overflow.bytes() < full + full / 4, "{} bytes, {full} at first", overflow.bytes());
+        assert_eq!(length, Some(20_000));
     }
 }

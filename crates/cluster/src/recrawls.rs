@@ -7,15 +7,15 @@
 //! a cluster. Invariant: the known crawls are a function of the log. A crawl is evicted with the centroid of
 //! its cluster, or when `pages_max` others have been counted after it. Memory: see [`Crawls::bytes`].
 
-mod config;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::successors;
 
+use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Rank;
-pub use config::RecrawlsConfig;
+use crate::canonical::Rank;
+use crate::decision::ClusterId;
+use crate::rules::RecrawlsConfig;
 
 /// Maximum number of a cluster's pages, oldest first, that are considered as its next canonical page. So
 /// withdrawing all pages of a large cluster takes time proportional to their number.
@@ -71,6 +71,74 @@ pub enum Change {
     /// The page with this key was in this cluster and was withdrawn.
     Withdrawn(u128),
     /// No page is left in this cluster, so pages can no longer join it.
+    Ended,
+}
+
+/// The outcome for a page whose url was crawled before, or that is withdrawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recrawl {
+    /// The change since the last crawl.
+    pub outcome: RecrawlOutcome,
+    /// Fingerprint of the page's former text, if it can be compared with the present one.
+    pub former: Option<Box<[u8]>>,
+    /// The cluster that the page has left, if any.
+    pub left: Option<Left>,
+}
+
+/// The change of a page since its last crawl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RecrawlOutcome {
+    /// The main text is the same, except for white space.
+    Unchanged,
+    /// The main text is different.
+    Changed,
+    /// The main text is different, and moved the page to another cluster, whose canonical page is another page.
+    Copy,
+    /// The page was withdrawn.
+    Withdrawn,
+}
+
+impl RecrawlOutcome {
+    /// All outcomes, in the order of their numbers on the wire.
+    pub const ALL: [Self; 4] = [Self::Unchanged, Self::Changed, Self::Copy, Self::Withdrawn];
+
+    /// Returns the name in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unchanged => "UNCHANGED",
+            Self::Changed => "CHANGED",
+            Self::Copy => "COPY",
+            Self::Withdrawn => "WITHDRAWN",
+        }
+    }
+
+    /// Returns the number on the wire, from 1.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self as i32 + 1
+    }
+}
+
+/// A cluster that a page has left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Left {
+    /// Id of the cluster.
+    pub cluster_id: ClusterId,
+    /// State of the cluster now.
+    pub what: WhatIsLeft,
+}
+
+/// The state of a cluster after a page has left it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WhatIsLeft {
+    /// Another page was its canonical page, and still is.
+    Remains,
+    /// The page was its canonical page. The page with this page id and url has replaced it.
+    Successor(String, String),
+    /// The page was its canonical page, and no known page is left. From now on, similar pages found a cluster
+    /// of their own.
     Ended,
 }
 

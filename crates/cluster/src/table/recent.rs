@@ -3,8 +3,7 @@
 //!
 //! Records are looked up here one by one, in order, on one core. A batch of one record needs none of this.
 
-use super::batch::Batch;
-use super::spread;
+use crate::index::{Batch, spread};
 use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::{LookUp, SecondKey};
 
@@ -15,7 +14,7 @@ const VALUES_KEPT: usize = FINGERPRINTS_KEPT * 32;
 
 /// The fingerprints, in the order in which they came.
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
+pub(super) struct Recent {
     values: Batch,
     /// For each key, the numbers of the fingerprints that have it, among the first `entered` ones.
     by_key: HashedMap<Vec<u32>>,
@@ -25,28 +24,28 @@ pub(crate) struct Recent {
 
 impl Recent {
     /// Adds a fingerprint.
-    pub(crate) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {
+    pub(super) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {
         self.values.push(push);
     }
 
     /// Returns all fingerprints.
-    pub(crate) fn batch(&self) -> &Batch {
+    pub(super) fn batch(&self) -> &Batch {
         &self.values
     }
 
     /// Returns all fingerprints. The caller may take them out, and must call [`Self::clear`] afterwards.
-    pub(crate) fn batch_mut(&mut self) -> &mut Batch {
+    pub(super) fn batch_mut(&mut self) -> &mut Batch {
         &mut self.values
     }
 
     /// Removes the first `count` fingerprints. The caller must call [`Self::clear`] before the next [`Self::find`].
-    pub(crate) fn evict(&mut self, count: usize) {
+    pub(super) fn evict(&mut self, count: usize) {
         self.values.evict(count);
     }
 
     /// Removes all fingerprints. Keeps only the memory that a batch needs: while a table was restored, there may have
     /// been a hundred times as many fingerprints.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.values.clear();
         self.values.shrink_to(FINGERPRINTS_KEPT, VALUES_KEPT);
         self.by_key.clear();
@@ -55,7 +54,7 @@ impl Recent {
 
     /// Returns the numbers of those fingerprints that may be near one with these values and this second key,
     /// each once.
-    pub(crate) fn find(
+    pub(super) fn find(
         &mut self,
         values: &[u64],
         second: u64,
