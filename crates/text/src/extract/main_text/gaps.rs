@@ -37,6 +37,9 @@ const SHORT_BYTES_MAX: u32 = 80;
 /// Maximum number of nodes, from a title's block upwards, that are searched for its `<h1>`.
 const HEADING_LEVELS: usize = 3;
 
+/// Maximum number of headings between chosen text and a table that belongs to it.
+const HEADINGS_MAX: usize = 2;
+
 /// Hints that a block is not part of the text around it.
 const OTHER: Hints =
     (hints::BOILERPLATE | hints::HIDDEN) & !(hints::WIDGET | hints::CAPTION | hints::TITLE | hints::LIST);
@@ -58,7 +61,7 @@ pub(super) fn fill(tree: &Tree, features: &Features, probabilities: &[u16], chos
         declared.append(chosen);
         *chosen = declared;
     }
-    if chosen.len() < BLOCKS_MIN || chosen.windows(2).all(|pair| pair[1] - pair[0] == 1) {
+    if chosen.len() < BLOCKS_MIN {
         return;
     }
     let gaps = Gaps { tree, features, probabilities, chosen, sums: sums(tree, chosen) };
@@ -66,9 +69,14 @@ pub(super) fn fill(tree: &Tree, features: &Features, probabilities: &[u16], chos
     for pair in chosen.windows(2).filter(|pair| pair[1] - pair[0] > 1) {
         gaps.fill_one(pair[0] as usize, pair[1] as usize, &mut found);
     }
+    let mut end = 0;
+    for &block in chosen.iter() {
+        end = if block < end { end } else { gaps.add_tables(block, &mut found) };
+    }
     if !found.is_empty() {
         chosen.extend(found);
         chosen.sort_unstable();
+        chosen.dedup();
     }
 }
 
@@ -143,6 +151,38 @@ impl Gaps<'_> {
                 found.extend(u32::try_from(at));
             }
         }
+    }
+
+    /// Finds the tables with a header that follow the block `chosen`, with their headings. Unlike in other gaps,
+    /// their cells may be links: a list of papers, or of problems and solutions.
+    /// Returns their end.
+    fn add_tables(&self, chosen: u32, found: &mut Vec<u32>) -> u32 {
+        let mut at = chosen + 1;
+        while let Some(end) = self.table_below(at as usize) {
+            found.extend(at..end);
+            at = end;
+        }
+        at
+    }
+
+    /// Returns the end of the table with a header that begins at block `first` or below the headings there.
+    fn table_below(&self, first: usize) -> Option<u32> {
+        let blocks = &self.tree.blocks;
+        let headings = blocks[first..].iter().take(HEADINGS_MAX);
+        let at = first + headings.take_while(|block| is_heading(self.tree, block)).count();
+        let above = self.tree.ancestors(blocks.get(at)?.node).take(LEVELS_MAX);
+        let mut above = above.map(|node| &self.tree.nodes[node as usize]);
+        above.by_ref().take(KIND_LEVELS).find(|node| node.tag == Tag::Th)?;
+        let table = above.find(|node| node.tag == Tag::Table)?;
+        let end = table.end_block;
+        // The class `head` of a cell is not the header of the page.
+        let is_out = |at: usize| {
+            self.features.kept_out[at]
+                || self.features.in_comment(&blocks[at])
+                || self.features.hints(&blocks[at]) & OTHER & !hints::HEADER != 0
+        };
+        (table.first_block as usize == at && self.is_minor(table) && !(first..end as usize).any(is_out))
+            .then_some(end)
     }
 
     /// Returns the chosen share of the text, in thousandths, between the first and the last chosen block of the
@@ -335,6 +375,17 @@ mod tests {
         };
         let text = text_of(&[first, second, third, last].map(|text| post(&text)).concat());
         assert!(!text.contains("6217"), "{text}");
+    }
+
+    /// A heading must not be all that is left of a section whose table consists of links.
+    #[test]
+    fn tables_below_headings_belong_to_the_text() {
+        let [first, second, third, _] = paragraphs();
+        let rows = "<tr><th>Paper<th>Year<tr><td><a href=1>Wobbles of basins</a><td><a href=2>1977</a>";
+        for (tags, is_kept) in [("table><thead", true), ("nav><table", false)] {
+            let text = text_of(&format!("{first}{second}{third}<h2>Papers</h2><{tags}>{rows}</table></nav>"));
+            assert_eq!(text.contains("Wobbles of basins") && text.contains("1977"), is_kept, "{text}");
+        }
     }
 
     /// A program next to the numbers of its lines is kept, although the theme puts both into a table.

@@ -146,17 +146,4 @@ mod tests {
             assert_eq!(language(class).as_deref(), expected, "{class}");
         }
     }
-
-    #[test]
-    fn well_known_languages_need_no_prefix() {
-        for (value, expected) in [
-            ("hljs Rust", Some("rust")),
-            ("code literal-block python", Some("python")),
-            ("css", Some("css")),
-            ("en", None),
-            ("code text", None),
-        ] {
-            assert_eq!(well_known(value).as_deref(), expected, "{value}");
-        }
-    }
 }

@@ -5,6 +5,7 @@
 //! delimiters never touch others of their kind. Emphasis that CommonMark would not recognise, since a delimiter is
 //! between a letter and a punctuation mark, begins after or ends before that mark.
 
+use crate::extract::markdown::formula::{self, formula};
 use crate::extract::markdown::{Page, code, escape};
 use crate::extract::parse::entities;
 use crate::extract::parse::segment::Segment;
@@ -52,15 +53,15 @@ enum Style {
     Plain,
     Strong,
     Emphasis,
-    /// Emphasis within a word, where underscores mean nothing.
-    EmphasisInWord,
     Code,
-    /// The character that stands for a formula.
-    Formula,
+    /// The character that stands for a formula or an image.
+    Object,
+    /// TeX source between delimiters in the text. It is true if the formula has a line of its own.
+    Tex(bool),
 }
 
-/// The character that stands for a formula until it is written.
-const FORMULA: char = '\u{fffc}';
+/// The character that stands for a formula or an image until it is written.
+pub(super) const OBJECT: char = '\u{fffc}';
 
 /// The place where a line will be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,7 @@ pub(super) enum Around {
 }
 
 /// The inline elements of a page, walked through from its start to its end.
+#[derive(Default)]
 pub(super) struct Spans {
     /// The segment at which a span begins or ends, true if it begins, and the span's index. Sorted by segment.
     events: Vec<(u32, bool, u32)>,
@@ -85,6 +87,8 @@ pub(super) struct Spans {
     /// Open links, from the outside in.
     links: Vec<u32>,
     next_image: usize,
+    /// True if a script of the page shows TeX between delimiters as formulas.
+    has_delimiters: bool,
 }
 
 impl Spans {
@@ -95,51 +99,34 @@ impl Spans {
             spans.flat_map(|(at, span)| [(span.first, true, at), (span.end, false, at)]).collect();
         // At one place, spans end before others begin.
         events.sort_by_key(|(segment, begins, _)| (*segment, *begins));
-        Self {
-            events,
-            next: 0,
-            strong: 0,
-            emphasis: 0,
-            code: 0,
-            unwritten: 0,
-            formula: 0,
-            links: Vec::new(),
-            next_image: 0,
-        }
+        Self { events, has_delimiters: formula::has_delimiters(page.html), ..Self::default() }
     }
 
     /// Moves on to `segment`, and returns how its text looks.
     fn look_at(&mut self, page: &Page<'_>, segment: u32) -> Look {
-        while let Some((_, begins, at)) = self.events.get(self.next).filter(|(place, ..)| *place <= segment) {
-            let count = match page.tree.structure.spans[*at as usize].kind {
+        while let Some(&(_, begins, at)) = self.events.get(self.next).filter(|(place, ..)| *place <= segment)
+        {
+            self.next += 1;
+            let count = match page.tree.structure.spans[at as usize].kind {
                 SpanKind::Strong => &mut self.strong,
                 SpanKind::Emphasis => &mut self.emphasis,
                 SpanKind::Code => &mut self.code,
                 SpanKind::Preview => &mut self.unwritten,
-                SpanKind::LineNumber => {
-                    self.next += 1;
-                    continue;
-                }
+                SpanKind::LineNumber => continue,
                 SpanKind::Formula(_) => {
-                    self.formula = if *begins { at + 1 } else { 0 };
-                    self.next += 1;
-                    continue;
-                }
-                SpanKind::Link if *begins => {
-                    self.links.push(at + 1);
-                    self.next += 1;
+                    self.formula = if begins { at + 1 } else { 0 };
                     continue;
                 }
                 SpanKind::Link => {
-                    if let Some(link) = self.links.iter().rposition(|link| *link == at + 1) {
-                        self.links.remove(link);
+                    match self.links.iter().rposition(|link| *link == at + 1).filter(|_| !begins) {
+                        Some(link) => _ = self.links.remove(link),
+                        None if begins => self.links.push(at + 1),
+                        None => {}
                     }
-                    self.next += 1;
                     continue;
                 }
             };
-            *count = if *begins { *count + 1 } else { count.saturating_sub(1) };
-            self.next += 1;
+            *count = if begins { *count + 1 } else { count.saturating_sub(1) };
         }
         let style = match self {
             Self { code: 1.., .. } => Style::Code,
@@ -176,6 +163,9 @@ pub(super) fn line(
     around: Around,
 ) -> String {
     let mut units = units(page, spans, block, within);
+    if spans.has_delimiters {
+        units = with_formulas(&units);
+    }
     drop_dead_links(page, &mut units);
     drop_unwritable_looks(&mut units, around);
     fit_emphasis(&mut units);
@@ -219,34 +209,6 @@ pub(super) fn image(page: &Page<'_>, image: &Image) -> String {
     }
 }
 
-/// Returns a formula with its TeX source, in which other characters of the same meaning stand for those that a reader of
-/// Markdown might take for tags, links, code or the end of the formula.
-fn formula(source: &str, has_own_line: bool) -> String {
-    let mark = if has_own_line { "$$" } else { "$" };
-    let mut tex = mark.to_owned();
-    let (mut before, mut is_escaped) = (' ', false);
-    let mut chars = source.chars().peekable();
-    while let Some(c) = chars.next() {
-        let begins_tag = chars.peek().is_some_and(|next| next.is_ascii_alphabetic() || "/!?".contains(*next));
-        match c {
-            '<' if begins_tag => tex.push_str("\\lt "),
-            '`' if is_escaped => tex.push_str("grave{}"),
-            '`' => tex.push_str("\\lq "),
-            '$' if !is_escaped => tex.push_str("\\$"),
-            '(' | '[' if before == ']' => tex.extend(['{', '}', c]),
-            '/' if before == ':' => tex.push_str("{}/"),
-            '.' if before == 'w' => tex.push_str("{}."),
-            '@' => tex.push_str("{}@{}"),
-            c => tex.push(c),
-        }
-        (before, is_escaped) = (c, c == '\\' && !is_escaped);
-    }
-    if is_escaped {
-        tex.push(' ');
-    }
-    tex + mark
-}
-
 /// Returns text outside of any markup as one line of Markdown.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -266,14 +228,10 @@ fn decoded(page: &Page<'_>, segment: Segment) -> String {
 
 /// Returns the characters and images of a block.
 fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) -> Vec<Unit> {
-    let mut raw = String::with_capacity(block.counts.bytes as usize + 16);
-    // The look of each visible character. For each image, the number of visible characters before it, its index, and
-    // its offset in `raw`.
-    let mut looks: Vec<Look> = Vec::new();
-    // The numbers of visible characters before white space that is outside of code.
-    let mut gaps: Vec<usize> = Vec::new();
-    let mut formulas: Vec<u32> = Vec::new();
-    let mut images: Vec<(usize, usize, usize)> = Vec::new();
+    let mut raw = Raw::default();
+    let mut last_formula = 0;
+    let images = &page.tree.structure.images;
+    let look_of = |image: usize| Look { link: images[image].link, ..Look::default() };
     let mut within = within.iter().copied().peekable();
     for segment in block.first_segment..block.end_segment {
         let look = spans.look_at(page, segment);
@@ -281,80 +239,92 @@ fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) ->
             continue;
         }
         if spans.formula > 0 {
-            // A formula has one character in the place of its text.
-            if formulas.last() != Some(&spans.formula) {
-                formulas.push(spans.formula);
-                raw.push(FORMULA);
-                looks.push(Look { style: Style::Formula, ..look });
+            if spans.formula != last_formula {
+                last_formula = spans.formula;
+                raw.push_object(What::Formula(spans.formula as usize - 1), look);
             }
             continue;
         }
-        let is_before = |image: &usize| page.tree.structure.images[*image].segment <= segment;
-        while let Some(image) = within.next_if(is_before) {
-            images.push((looks.len(), image, raw.len()));
+        while let Some(image) = within.next_if(|image| images[*image].segment <= segment) {
+            raw.push_object(What::Image(image), look_of(image));
         }
-        let start = raw.len();
+        let start = raw.text.len();
         match page.tree.segments[segment as usize] {
-            Segment::LINE_BREAK => raw.push('\n'),
+            Segment::LINE_BREAK => raw.text.push('\n'),
             Segment { start, end } => {
-                entities::decode_into(&page.html[start as usize..end as usize], &mut raw);
+                entities::decode_into(&page.html[start as usize..end as usize], &mut raw.text);
             }
         }
-        for c in raw[start..].chars() {
+        for c in raw.text[start..].chars() {
             if !is_blank(c) {
-                looks.push(look);
-            } else if look.style != Style::Code && gaps.last() != Some(&looks.len()) {
-                gaps.push(looks.len());
+                raw.looks.push(look);
+            } else if look.style != Style::Code && raw.gaps.last() != Some(&raw.looks.len()) {
+                raw.gaps.push(raw.looks.len());
             }
         }
     }
-    images.extend(within.map(|image| (looks.len(), image, raw.len())));
-    let is_spaced = |at: usize| raw[..at].ends_with(is_blank) || raw[at..].starts_with(is_blank);
-    let images: Vec<_> =
-        images.into_iter().map(|(before, image, at)| (before, image, is_spaced(at))).collect();
-    let mut images = images.into_iter().peekable();
+    within.for_each(|image| raw.push_object(What::Image(image), look_of(image)));
+    let Raw { text, looks, gaps, objects } = raw;
+    let mut objects = objects.into_iter();
     let mut units: Vec<Unit> = Vec::with_capacity(looks.len() + looks.len() / 4);
-    let mut formulas = formulas.into_iter();
     let mut seen = 0_usize;
-    for c in collapse(raw).chars() {
-        let look = if is_blank(c) {
+    for c in collapse(text).chars() {
+        if is_blank(c) {
             let look = |at: Option<usize>| at.and_then(|at| looks.get(at)).copied().unwrap_or_default();
             let shared = look(seen.checked_sub(1)).shared_with(look(Some(seen)));
             // White space between two code spans keeps them apart.
             let is_between = shared.style == Style::Code && gaps.binary_search(&seen).is_ok();
-            Look { style: if is_between { Style::Plain } else { shared.style }, ..shared }
-        } else {
-            let look = looks.get(seen).copied().unwrap_or_default();
-            while let Some((_, image, is_spaced)) = images.next_if(|(at, ..)| *at <= seen) {
-                push_image(page, image, is_spaced, &mut units);
-            }
-            seen += 1;
-            look
-        };
-        let unit = match look.style {
-            Style::Formula => {
-                let formula = formulas.next().map_or(0, |formula| formula as usize - 1);
-                Unit { what: What::Formula(formula), look: Look { style: Style::Plain, ..look } }
-            }
-            _ => Unit { what: What::Char(c), look },
-        };
-        units.push(unit);
-    }
-    for (_, image, is_spaced) in images {
-        push_image(page, image, is_spaced, &mut units);
+            let is_plain = is_between || shared.style == Style::Object;
+            let style = if is_plain { Style::Plain } else { shared.style };
+            units.push(Unit { what: What::Char(c), look: Look { style, ..shared } });
+            continue;
+        }
+        let look = looks.get(seen).copied().unwrap_or_default();
+        seen += 1;
+        units.extend(match look.style {
+            Style::Object => objects.next(),
+            _ => Some(Unit { what: What::Char(c), look }),
+        });
     }
     units
 }
 
-fn push_image(page: &Page<'_>, image: usize, is_spaced: bool, units: &mut Vec<Unit>) {
-    let link = page.tree.structure.images[image].link;
-    let space = Unit { what: What::Char(' '), look: Look::default() };
-    units.pop_if(|unit| unit.what == space.what);
-    if is_spaced && !units.is_empty() {
-        units.push(space);
+/// The text of a block before white space is collapsed, with one character in the place of each formula and image.
+#[derive(Default)]
+struct Raw {
+    text: String,
+    /// The look of each visible character.
+    looks: Vec<Look>,
+    /// The numbers of visible characters before white space that is outside of code.
+    gaps: Vec<usize>,
+    objects: Vec<Unit>,
+}
+
+impl Raw {
+    /// Adds a formula or an image.
+    fn push_object(&mut self, what: What, look: Look) {
+        self.text.push(OBJECT);
+        self.looks.push(Look { style: Style::Object, ..look });
+        self.objects.push(Unit { what, look: Look { style: Style::Plain, ..look } });
     }
-    units.push(Unit { what: What::Image(image), look: Look { style: Style::Plain, link } });
-    units.extend(is_spaced.then_some(space));
+}
+
+/// Gives TeX source between delimiters its style, and removes the delimiters.
+fn with_formulas(units: &[Unit]) -> Vec<Unit> {
+    let text: Vec<char> = units
+        .iter()
+        .map(|unit| unit.char().filter(|_| unit.look.style != Style::Code).unwrap_or(OBJECT))
+        .collect();
+    let mut marked = Vec::with_capacity(units.len());
+    let mut at = 0;
+    for found in formula::delimited(&text) {
+        marked.extend_from_slice(&units[at..found.range.start]);
+        let look = Look { style: Style::Tex(found.has_own_line), ..units[found.range.start].look };
+        marked.extend(units[found.source].iter().map(|unit| Unit { look, ..*unit }));
+        at = found.range.end;
+    }
+    marked.extend_from_slice(&units[at..]);
+    marked
 }
 
 /// Removes the style of links that have no usable destination, and keeps their text.
@@ -421,17 +391,11 @@ fn fit(units: &mut [Unit], mut from: usize, mut to: usize) {
         units[to - 1].look = plain;
         to -= 1;
     }
-    if from == to || look.style == Style::Strong {
-        return;
-    }
-    let sides = [beside(units, from.checked_sub(1), look), beside(units, Some(to), look)];
-    if sides.iter().all(|side| matches!(side, Side::Blank | Side::Mark)) {
-        return;
-    }
     // Next to other delimiters, an asterisk could become part of them.
-    let is_bare = sides.iter().all(|side| matches!(side, Side::Blank | Side::Other));
-    let style = if is_bare { Style::EmphasisInWord } else { Style::Plain };
-    units[from..to].iter_mut().for_each(|unit| unit.look.style = style);
+    let sides = [beside(units, from.checked_sub(1), look), beside(units, Some(to), look)];
+    if look.style == Style::Emphasis && sides.contains(&Side::Emphasis) {
+        units[from..to].iter_mut().for_each(|unit| unit.look = plain);
+    }
 }
 
 /// The kind of text next to a delimiter.
@@ -452,7 +416,8 @@ fn beside(units: &[Unit], at: Option<usize>, look: Look) -> Side {
         return Side::Blank;
     };
     match unit.what {
-        _ if unit.look.link != look.link || unit.look.style == Style::Code => Side::Mark,
+        _ if unit.look.link != look.link => Side::Mark,
+        _ if matches!(unit.look.style, Style::Code | Style::Tex(_)) => Side::Mark,
         _ if unit.look.style != Style::Plain => Side::Emphasis,
         What::Image(_) | What::Formula(_) => Side::Mark,
         What::Char(c) if c.is_whitespace() => Side::Blank,
@@ -481,17 +446,21 @@ fn push_styles(
     let mut at = range.start;
     while at < range.end {
         let unit = units[at];
-        if let What::Formula(span) = unit.what {
-            let span = page.tree.structure.spans[span];
-            let source = single_spaced(&decoded(page, span.value));
-            out.push_str(&formula(&source, span.kind == SpanKind::Formula(true)));
-            at += 1;
-            continue;
-        }
-        if let What::Image(number) = unit.what {
-            let shown = page.tree.structure.images[number];
-            let link = if in_brackets { 0 } else { shown.link };
-            out.push_str(&image(page, &Image { link, ..shown }));
+        let object = match unit.what {
+            What::Char(_) => None,
+            What::Formula(span) => {
+                let span = page.tree.structure.spans[span];
+                let source = single_spaced(&decoded(page, span.value));
+                Some(formula(&source, span.kind == SpanKind::Formula(true)))
+            }
+            What::Image(number) => {
+                let shown = page.tree.structure.images[number];
+                let link = if in_brackets { 0 } else { shown.link };
+                Some(image(page, &Image { link, ..shown }))
+            }
+        };
+        if let Some(object) = object {
+            out.push_str(&object);
             at += 1;
             continue;
         }
@@ -499,12 +468,15 @@ fn push_styles(
         let end = end_of(units, at, is_same).min(range.end);
         let text: Vec<char> = units[at..end].iter().filter_map(Unit::char).collect();
         let delimiter = match unit.look.style {
-            Style::Plain | Style::Formula => "",
+            Style::Plain | Style::Object => "",
             Style::Strong => "**",
-            Style::Emphasis => "_",
-            Style::EmphasisInWord => "*",
-            Style::Code => {
-                out.push_str(&code::span(&text.iter().collect::<String>()));
+            Style::Emphasis => "*",
+            Style::Code | Style::Tex(_) => {
+                let text: String = text.iter().collect();
+                out.push_str(&match unit.look.style {
+                    Style::Tex(has_own_line) => formula(&text, has_own_line),
+                    _ => code::span(&text),
+                });
                 at = end;
                 continue;
             }
@@ -540,10 +512,10 @@ fn first_of(next: Option<&Unit>, link: u32) -> Option<char> {
         }
         _ if matches!(next.what, What::Image(_)) => '!',
         _ if matches!(next.what, What::Formula(_)) => '$',
-        Style::Plain | Style::Formula => next.char().unwrap_or(' '),
-        Style::Strong | Style::EmphasisInWord => '*',
-        Style::Emphasis => '_',
+        Style::Plain | Style::Object => next.char().unwrap_or(' '),
+        Style::Strong | Style::Emphasis => '*',
         Style::Code => '`',
+        Style::Tex(_) => '$',
     })
 }
 

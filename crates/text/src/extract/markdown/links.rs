@@ -64,45 +64,17 @@ fn is_relative(link: &str) -> bool {
 /// Percent-encodes what could end the destination, or act as markup within it.
 fn escaped(url: &str) -> String {
     let mut escaped = String::with_capacity(url.len());
-    for c in url.chars() {
+    for (at, c) in url.char_indices() {
         match c {
-            '<'
-            | '>'
-            | '('
-            | ')'
-            | '\\'
-            | '`'
-            | '|'
-            | '['
-            | ']'
-            | '"'
-            | '^'
-            | '{'
-            | '}'
-            | '\u{7f}'
-            | '\0'..=' ' => {
-                escaped.push_str(&format!("%{:02X}", u32::from(c)));
-            }
             // Markdown decodes character references here, too.
-            '&' => escaped.push_str("\\&"),
-            c if c.is_whitespace() || c.is_control() => {
+            '&' if super::escape::ends_reference(&url[at + 1..]) => escaped.push_str("\\&"),
+            c if c.is_whitespace() || c.is_control() || "<>()\\`|[]\"^{}".contains(c) => {
                 c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| escaped.push_str(&format!("%{byte:02X}")));
             }
             c => escaped.push(c),
         }
     }
-    unescape_plain_ampersands(&escaped)
-}
-
-/// Removes the escape of each `&` that does not begin a character reference.
-fn unescape_plain_ampersands(url: &str) -> String {
-    let mut parts = url.split("\\&");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str(if super::escape::ends_reference(part) { "\\&" } else { "&" });
-        out.push_str(part);
-    }
-    out
+    escaped
 }
 
 #[cfg(test)]

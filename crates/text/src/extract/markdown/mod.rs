@@ -13,6 +13,7 @@
 
 mod code;
 mod escape;
+mod formula;
 mod inline;
 mod links;
 mod outline;

@@ -91,8 +91,8 @@ struct Leaf {
     line: u32,
 }
 
-/// The place of a node.
-#[derive(Debug, Clone, Copy)]
+/// The place of a node. 0, the root, stands for no node.
+#[derive(Debug, Clone, Copy, Default)]
 struct Context {
     container: usize,
     /// The level of the heading around the node.
@@ -145,15 +145,7 @@ impl Builder {
         let mut tables = tables.into_iter().peekable();
         for (number, node) in (0_u32..).zip(&page.tree.nodes) {
             let parent = match number {
-                0 => Context {
-                    container: 0,
-                    heading: None,
-                    preformatted: u32::MAX,
-                    line: 0,
-                    table: u32::MAX,
-                    is_cell: false,
-                    cell: (0, 0),
-                },
+                0 => Context::default(),
                 _ => builder.contexts[node.parent as usize],
             };
             let is_table = tables.next_if_eq(&number).is_some();
@@ -182,15 +174,9 @@ impl Builder {
         if tag == Tag::Table {
             context.table = node;
         }
-        for property in properties() {
-            match property {
-                Property::ProgramLine => {
-                    self.lines += 1;
-                    (context.preformatted, context.line) = (parent.table, self.lines);
-                }
-                Property::Task(is_done) if tag != Tag::Li => self.set_task(context.container, is_done),
-                _ => {}
-            }
+        if properties().any(|property| property == Property::ProgramLine) {
+            self.lines += 1;
+            (context.preformatted, context.line) = (parent.table, self.lines);
         }
         let holder = &mut self.containers[context.container];
         match (tag, &mut holder.kind) {
@@ -202,11 +188,7 @@ impl Builder {
                     context.is_cell = false;
                 }
                 Tag::Td | Tag::Th if !parent.is_cell => {
-                    let size = properties().find_map(|property| match property {
-                        Property::Cell { columns, rows } => Some((columns, rows)),
-                        _ => None,
-                    });
-                    context.cell = grid.begin_cell(tag == Tag::Th, size.unwrap_or((1, 1)));
+                    context.cell = grid.begin_cell(tag == Tag::Th, page.tree.structure.size_of_cell(node));
                     context.is_cell = true;
                 }
                 Tag::Caption if !parent.is_cell => context.container = holder.parent,
@@ -226,22 +208,16 @@ impl Builder {
             (Tag::Li | Tag::Dt, ContainerKind::List(next)) => {
                 let own = next.map(|next| number().unwrap_or(next));
                 *next = own.map(|own| own.saturating_add(1));
-                let task = properties().find_map(|property| match property {
-                    Property::Task(is_done) => Some(is_done),
-                    _ => None,
-                });
-                let item = Item { number: own, task };
+                let item = Item { number: own, task: None };
                 context.container = self.open(ContainerKind::Item(item), context.container, 0);
             }
             _ => {}
         }
-        context
-    }
-
-    fn set_task(&mut self, container: usize, is_done: bool) {
-        if let ContainerKind::Item(item) = &mut self.containers[container].kind {
-            item.task = Some(is_done);
+        if let ContainerKind::Item(item) = &mut self.containers[context.container].kind {
+            let task = |property| if let Property::Task(is_done) = property { Some(is_done) } else { None };
+            item.task = properties().find_map(task).or(item.task);
         }
+        context
     }
 
     /// Adds a container in `parent` and returns its index. If it would be nested too deeply, returns `parent` instead.

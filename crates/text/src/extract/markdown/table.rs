@@ -150,15 +150,11 @@ pub(super) fn data_tables(tree: &Tree) -> Vec<u32> {
                 place.1 = number;
             }
             (Tag::Td | Tag::Th, Some(shape)) => {
-                let columns = tree.structure.of_node(number).find_map(|property| match property {
-                    Property::Cell { columns, .. } => Some(columns),
-                    _ => None,
-                });
                 if shape.rows.is_empty() {
                     shape.rows.push(0);
                 }
                 if let Some(row) = shape.rows.last_mut() {
-                    *row += columns.unwrap_or(1);
+                    *row += tree.structure.size_of_cell(number).0;
                 }
                 shape.has_headers |= node.tag == Tag::Th;
                 place.1 = number;

@@ -155,6 +155,14 @@ impl Structure {
         let own = self.properties[first..].iter().take_while(move |(known, _)| *known == node);
         own.map(|(_, property)| *property)
     }
+
+    /// Returns the numbers of columns and rows that the cell `node` covers.
+    pub(in crate::extract) fn size_of_cell(&self, node: u32) -> (u32, u32) {
+        let size = |property| {
+            if let Property::Cell { columns, rows } = property { Some((columns, rows)) } else { None }
+        };
+        self.of_node(node).find_map(size).unwrap_or((1, 1))
+    }
 }
 
 impl Builder<'_> {
@@ -291,20 +299,16 @@ impl Builder<'_> {
             Tag::Table if [&b"presentation"[..], b"none"].contains(&attributes.role) => {
                 Some(Property::Presentation)
             }
-            Tag::Pre => {
+            Tag::Pre | Tag::Div | Tag::Figure => {
                 let names =
                     ["data-language", "data-lang", "data-enlighter-language", "data-code-language", "lang"];
                 let [named @ .., lang] = values(self.html, attributes.start, names);
-                let class = || [lang, attributes.class].into_iter().find(|value| !value.is_empty());
+                let value = [lang, attributes.class].into_iter().find(|value| !value.is_empty());
                 match named.into_iter().find(|name| !name.is_empty()) {
                     Some(name) => self.range_of(name).map(Property::Language),
-                    None => class().and_then(|class| self.range_of(class)).map(Property::Class),
-                }
-            }
-            Tag::Div | Tag::Figure => {
-                let names = values(self.html, attributes.start, ["data-language", "data-lang"]);
-                match names.into_iter().find(|name| !name.is_empty()) {
-                    Some(name) => self.range_of(name).map(Property::Language),
+                    None if tag == Tag::Pre => {
+                        value.and_then(|value| self.range_of(value)).map(Property::Class)
+                    }
                     None => class(),
                 }
             }
