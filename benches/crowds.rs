@@ -83,7 +83,7 @@ fn random_simhash(number: usize, band: Option<u32>, passage: Option<u32>) -> Pag
     let mut passages: [u32; 10] = std::array::from_fn(|_| random.next_bits() as u32);
     bands[3] = band.unwrap_or(bands[3]);
     passages[3] = passage.unwrap_or(passages[3]);
-    Some(simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), [0; 8], (bands, passages)))
+    Some(simhash::encode(hash, 3_000, &values, [[0; 12]; 3], [0; 12], (bands, passages)))
 }
 
 /// Returns the fingerprint of twelve paragraphs, the heaviest of which is on every page.

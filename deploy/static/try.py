@@ -193,7 +193,7 @@ def trusts_broker(root: Root, tls: ssl.SSLContext, environment: "dict[str, str] 
         port = listener.getsockname()[1]
         properties = '[kafka.properties]\n"security.protocol" = "ssl"\n'
         root.write("leitong.toml", f'[kafka]\nbootstrap_servers = "broker.example:{port}"\n{properties}')
-        program = root.start("topics", "check", "--config", "leitong.toml", environment=environment)
+        program = root.start("run", "--check", "--config", "leitong.toml", environment=environment)
         try:
             connection, _ = listener.accept()
             connection.settimeout(HANG_LIMIT)

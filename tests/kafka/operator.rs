@@ -190,7 +190,7 @@ fn secrets_stay_secret() {
         let output = crate::common::leitong()
             .env("LEITONG_TEST_PASSWORD", secret)
             .env("RUST_LOG", "trace")
-            .args(["topics", "check", "--config"])
+            .args(["run", "--check", "--config"])
             .arg(installation.config())
             .output();
         crate::common::Run::from_output(output.expect("it starts"))

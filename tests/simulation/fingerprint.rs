@@ -49,7 +49,7 @@ pub(crate) fn append(brokers: &mut Brokers, log_partition: usize, bytes: Vec<u8>
 }
 
 /// Length of a fingerprint of the detector `simhash`.
-const FINGERPRINT_BYTES: usize = 134;
+const FINGERPRINT_BYTES: usize = 146;
 
 /// Number of threads and pages of a graph: so few that it is full at times.
 const GRAPH: PipelineConfig = PipelineConfig { threads: 2, queue_pages: 16, queue_bytes: 1 << 20 };

@@ -19,27 +19,18 @@ from sklearn.linear_model import LogisticRegression
 SEED, PAIRS_MAX, LIKELIHOOD = 1, 2500, .6
 DISTANCE_MAX, MATCHES_MIN, MATCHES_EXAMPLE = 20, 25, 14
 UNKNOWN, PAGE, NAME, SITE, APART = range(5)
-FEATURES = ["resemblance", "log2 size", "share of facts replaced", "numbers that differ", "bits that differ", "one page", "one name", "one site", "different sites"]
-PART, NO_SUBJECT = 1 << 31, 1 << 30
+FEATURES = ["resemblance", "log2 size", "share of facts replaced", "share of numbers replaced", "share of topics replaced", "bits that differ", "one page", "one name", "one site", "different sites"]
+SHORT, REPLACED, FACTS_PER_REPLACED = 500, 60, 16
 
 
 def number(rows, begin, end, kind):
     return np.ascontiguousarray(rows[:, begin:end]).view(kind)
 
 
-def replaced(bits, more):
+def replaced(bits, more, others):
     """Hundredths of facts that are replaced: see facts.rs."""
     differing = np.where(bits < 30, -3200 * np.log(1 - np.minimum(bits, 29) / 32), 10_000).astype(int)
-    return np.maximum(differing - 100 * more, 0) // 2
-
-
-def subjects(a, b):
-    """Whether the subjects of two addresses differ, and whether they agree: see addresses.rs."""
-    none = ((a & (PART | NO_SUBJECT)) == NO_SUBJECT) | ((b & (PART | NO_SUBJECT)) == NO_SUBJECT)
-    mask = np.where((a | b) & PART != 0, 255, NO_SUBJECT - 1)
-    known = ~none & (a & mask != 0) & (b & mask != 0)
-    differ = np.where(none, (a >> 15 == b >> 15) & (a != b), known & (a & mask != b & mask))
-    return differ, known & (a & mask == b & mask)
+    return np.where((bits == 0) & (more == 0), 100 * others, np.maximum(differing - 100 * more, 0) // 2)
 
 
 def pairs(pages):
@@ -47,57 +38,47 @@ def pairs(pages):
     rows = np.array([list(bytes.fromhex(p["fingerprint"])) for p in pages], dtype=np.uint8)
     simhash, size = number(rows, 0, 8, ">u8")[:, 0], number(rows, 8, 10, ">u2")[:, 0].astype(int)
     values = np.stack([rows[:, 10:42] & 15, rows[:, 10:42] >> 4], 2).reshape(len(rows), 64)
-    slots = rows[:, 42:60].reshape(len(rows), 6, 3).astype(int)
-    contexts, numbers = slots[:, :, 0] * 256 + slots[:, :, 1], slots[:, :, 2]
-    facts, count = number(rows, 60, 68, ">u8")[:, 0], number(rows, 68, 70, ">u2")[:, 0].astype(int)
-    site, name = (number(rows, at, at + 2, ">u2")[:, 0] for at in (70, 72))
-    subject = number(rows, 74, 78, ">u4")[:, 0].astype(int)
-    keys = number(rows, 78, 134, ">u4").reshape(len(rows), 14)
+    facts = [number(rows, at, at + 8, ">u8")[:, 0] for at in (42, 54, 66)]
+    counts = [number(rows, at, at + 2, ">u2")[:, 0].astype(int) for at in (50, 62, 74)]
+    checksums = [number(rows, at, at + 2, ">u2")[:, 0] for at in (52, 64, 76)]
+    site_and_name = number(rows, 78, 86, ">u8")[:, 0]
+    site, name = site_and_name >> np.uint64(48), site_and_name & np.uint64((1 << 48) - 1)
+    keys = number(rows, 90, 146, ">u4").reshape(len(rows), 14)
     found = []
     for i in range(1, len(rows)):
         distance = np.bitwise_count(simhash[:i] ^ simhash[i])
         key = ((keys[:i] == keys[i]) & (keys[i] != 0)).any(1) | (distance == 0)
         j = np.nonzero((distance <= DISTANCE_MAX) & key)[0]
-        same, conflicts = np.zeros(len(j), int), np.zeros(len(j), int)
-        for context, value in zip(contexts[i], numbers[i]):
-            here = (contexts[j] == context) & (context != 0)
-            equal = (here * numbers[j]).sum(1) == value
-            same += here.any(1) & equal
-            conflicts += here.any(1) & ~equal
-        differ, agree = subjects(subject[j], subject[i])
-        one_site, one_name = site[j] == site[i], (name[j] == name[i]) & ~differ
+        one_site, one_name = site[j] == site[i], name[j] == name[i]
         known = (site[j] != 0) & (name[j] != 0) & (site[i] != 0) & (name[i] != 0)
         relation = np.select([~known, one_site & one_name, one_name, one_site], [UNKNOWN, PAGE, NAME, SITE], APART)
+        differing = [replaced(np.bitwise_count(f[j] ^ f[i]).astype(int), abs(n[j] - n[i]), c[j] != c[i]) for f, n, c in zip(facts, counts, checksums)]
+        fewer = [np.minimum(n[j], n[i]) for n in counts]
         found.append(np.stack([
             np.full(len(j), i), j, distance[j], (values[j] == values[i]).sum(1), np.minimum(size[j], size[i]),
-            np.maximum(size[j], size[i]), same, conflicts,
-            replaced(np.bitwise_count(facts[j] ^ facts[i]).astype(int), abs(count[j] - count[i])),
-            np.minimum(count[j], count[i]), relation, differ, agree,
+            np.maximum(size[j], size[i]), relation, *differing, *fewer,
         ], 1))
     return np.concatenate(found).astype(int).T
 
 
 def features(pair, addresses):
-    _, _, distance, matches, shorter, _, _, conflicts, replaced_facts, count, relation, _, _ = pair
+    _, _, distance, matches, shorter, _, relation = pair[:7]
     relation = relation if addresses else np.zeros_like(relation)
+    shares = [np.minimum(differing / 100 / np.maximum(fewer, 1), 1) for differing, fewer in zip(pair[7:10], pair[10:])]
     return np.stack([
-        np.maximum(matches * 16 - 64, 0) / 960, np.log2(np.clip(shorter, 20, 3000)),
-        np.minimum(replaced_facts / 100 / np.maximum(count, 1), 1), conflicts, distance,
+        np.maximum(matches * 16 - 64, 0) / 960, np.log2(np.clip(shorter, 20, 3000)), *shares, distance,
         relation == PAGE, relation == NAME, relation == SITE, relation == APART,
     ], 1).astype(float)
 
 
 def allowed(pair, addresses):
     """What near.rs requires whatever the judge says."""
-    _, _, _, matches, shorter, longer, same, conflicts, replaced_facts, count, relation, differ, agree = pair
+    _, _, _, matches, shorter, longer, relation, facts, numbers, topics, fewer, _, _ = pair
     relation = relation if addresses else np.zeros_like(relation)
-    share = 100 * count // 16
-    limit = np.where(shorter < 1000, np.where(count * 5 >= shorter, np.maximum(60, share), 60), np.maximum(160, share))
-    limit = np.where(agree == 1, 60, limit)
     return ((matches >= np.where(relation == PAGE, MATCHES_MIN - 6, MATCHES_MIN)) & (2 * shorter >= longer)
-            & ~((shorter < 1000) & (relation != PAGE) & (3 * conflicts > same))
-            & ~((relation == SITE) & (replaced_facts >= limit))
-            & ~((differ == 1) & ((relation == SITE) | (relation == APART) & (replaced_facts >= 60))))
+            & ((relation == PAGE) | ~(
+                (shorter < SHORT) & (numbers >= REPLACED) | (relation == SITE) & (
+                    (topics >= REPLACED) | (facts >= np.maximum(REPLACED, 100 * fewer // FACTS_PER_REPLACED))))))
 
 
 def score(pages, pair, near):

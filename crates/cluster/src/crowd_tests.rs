@@ -67,11 +67,11 @@ impl Detector for Counting {
 /// passages.
 fn page(number: u64, sites: u64) -> Box<[u8]> {
     let (a, b) = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15), number.wrapping_mul(0xd6e8_feb8_6659_fd93));
-    let mut numbers = [0; 18];
-    numbers[..6].copy_from_slice(&[0, 7, (a >> 40) as u8, 0, 9, (b >> 40) as u8]);
-    let mut facts = [0; 10];
-    facts[..8].copy_from_slice(&(1_u64 << (a >> 58) ^ 1 << (b >> 58)).to_be_bytes());
-    facts[9] = 20;
+    let facts = |count: u8| -> [u8; 12] {
+        let bits = (1_u64 << (a >> 58) ^ 1 << (b >> 58)).to_be_bytes();
+        let rest = [0, count, (a ^ b) as u8, (a >> 8 ^ b >> 8) as u8];
+        std::array::from_fn(|at| bits.get(at).or(rest.get(at.saturating_sub(8))).copied().unwrap_or(0))
+    };
     let ([c, d], [e, f]) =
         ((1 + (number % sites) as u16).to_be_bytes(), ((a >> 48) as u16 | 1).to_be_bytes());
     let (mut bands, mut passages) = ([5; 4], [5; 10]);
@@ -80,7 +80,8 @@ fn page(number: u64, sites: u64) -> Box<[u8]> {
         at => passages[at as usize - 4] = a as u32,
     }
     let hash = 1 << (a >> 32 & 3);
-    simhash::encode(hash, 370, &[3; 32], (&numbers, &facts), [c, d, e, f, 0, 0, 0, 0], (bands, passages))
+    let address = [c, d, 0, 0, 0, 0, e, f, 0, 0, 0, 0];
+    simhash::encode(hash, 370, &[3; 32], [facts(20), facts(2), [0; 12]], address, (bands, passages))
 }
 
 /// Returns how many comparisons the decisions on `count` pages of a template take, and how many pages are unique and

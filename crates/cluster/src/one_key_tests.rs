@@ -147,19 +147,18 @@ proptest! {
             let common = if passage { &mut passages[2] } else { &mut bands[2] };
             *common = 42;
             let [site, name] = [(); 2].map(|()| 1 + mix.next_bits() as u8 % 3);
-            let address = [0, site, 0, name, 0, 0, 0, 0];
-            let (mut size, mut numbers, mut facts) = (3_000, [0; 18], [0; 10]);
+            let address = [0, site, 0, 0, 0, 0, 0, name, 0, 0, 0, 0];
+            let (mut size, mut facts) = (3_000, [[0; 12]; 3]);
             if with_facts {
                 size = [300, 990, 3_000][mix.next_bits() as usize % 3];
-                let count = mix.next_bits() as usize % 7;
-                for (context, slot) in (1..).zip(&mut numbers.as_chunks_mut::<3>().0[..count]) {
-                    *slot = [0, context, mix.next_bits() as u8 % 2];
+                for facts in &mut facts {
+                    let replaced = mix.next_bits() % 3;
+                    facts[..8].copy_from_slice(&(family << 32 | 1 << replaced).to_be_bytes());
+                    facts[9] = 4 + (mix.next_bits() as u8) % 2;
+                    facts[11] = (mix.next_bits() % 2) as u8;
                 }
-                let replaced = mix.next_bits() % 3;
-                facts[..8].copy_from_slice(&(family << 32 | 1 << replaced).to_be_bytes());
-                facts[9] = 4 + (mix.next_bits() as u8) % 2;
             }
-            simhash::encode(hash, size, &values, (&numbers, &facts), address, (bands, passages)).into()
+            simhash::encode(hash, size, &values, facts, address, (bands, passages)).into()
         }).collect();
         let detector = Arc::new(SimHash::new(&SimHashConfig::default()));
         let naive = scanned(&*detector, &pages, centroids_max as usize);

@@ -17,10 +17,9 @@ fn page(number: usize, article: u8, name: u8) -> FingerprintRecord {
     let mut mix = Random::from_seed(number as u64);
     let values = std::array::from_fn(|_| mix.next_bits() as u8);
     let bands = std::array::from_fn(|_| mix.next_bits() as u32);
-    let of_article = if article == 0 { 0 } else { 0x80 };
-    let address = [0, 7, 0, name, of_article, 0, article, 0];
+    let address = [0, 7, 0, 0, 0, 0, 0, name, 0, 0, 0, article];
     let keys = (bands, std::array::from_fn(|_| mix.next_bits() as u32));
-    let fingerprint = simhash::encode(mix.next_bits(), 3_000, &values, (&[0; 18], &[0; 10]), address, keys);
+    let fingerprint = simhash::encode(mix.next_bits(), 3_000, &values, [[0; 12]; 3], address, keys);
     FingerprintRecord::numbered(number, Some(fingerprint))
 }
 

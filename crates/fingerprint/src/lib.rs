@@ -18,7 +18,6 @@ pub(crate) mod hash_set;
 pub mod idf;
 pub(crate) mod keyed_shingles;
 pub(crate) mod letters;
-pub(crate) mod numbers;
 pub mod relation;
 pub mod resources;
 mod scan;
@@ -28,6 +27,7 @@ pub(crate) mod sketch;
 pub(crate) mod term_hash;
 pub(crate) mod term_vector;
 pub(crate) mod term_weight;
+pub(crate) mod topics;
 mod units;
 mod window;
 

@@ -77,17 +77,17 @@ impl Figures<'_> {
         let distance = self.compared.distance;
         let (matches, size) = (self.count("sketch_matches")?, self.count("sketch_size")?);
         let needed = self.count("sketch_matches_needed")?;
-        let numbers = self.count("numbers_different").unwrap_or(0);
+        let numbers = self.evidence().get("numbers_replaced").and_then(Value::as_f64).unwrap_or(0.0).round();
         let mut sentence = self.language.say(
             format!(
                 "{distance} of 64 bits differ, and {matches} of {size} sampled passages agree, of which {needed} are required."
             ),
             format!("64 位中有 {distance} 位不同；{size} 个抽样片段中有 {matches} 个一致，至少需要 {needed} 个。"),
         );
-        if numbers > 0 {
+        if numbers > 0.0 {
             sentence += &self.language.say(
-                format!(" Numbers that differ in the same context: {numbers}."),
-                format!("处于相同位置的数字有 {numbers} 个不同。"),
+                format!(" Numbers that are replaced: about {numbers}."),
+                format!("约有 {numbers} 个数字被替换。"),
             );
         }
         Some(sentence)

@@ -13,6 +13,7 @@ mod chinese;
 mod config;
 mod fold;
 mod normalize;
+mod quotes;
 mod runs;
 mod script;
 pub(crate) mod sentences;
@@ -38,13 +39,15 @@ use leitong_base::work::{TooMuchWork, Work};
 
 /// Version of these rules, part of the fingerprint hash. Raise it whenever the same text may give other terms than
 /// before.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// A document's text as terms. Reused from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// The normalised paragraphs, each followed by a line feed.
+    /// The normalised paragraphs, each followed by a line feed. Quoted lines are empty.
     text: String,
+    /// The normalised title; empty if there is none.
+    title: String,
     terms: Vec<Term>,
     paragraphs: Vec<ParagraphTerms>,
     vocabulary: Vocabulary,
@@ -91,6 +94,12 @@ impl Terms {
         &self.text
     }
 
+    /// Returns the normalised title, which is no part of the text; empty if the page has none.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
     /// Returns the page's address.
     #[must_use]
     pub fn address(&self) -> &Address {
@@ -129,6 +138,7 @@ impl Terms {
 
     fn clear(&mut self) {
         self.text.clear();
+        self.title.clear();
         self.terms.clear();
         self.paragraphs.clear();
         self.vocabulary.clear();
@@ -219,14 +229,18 @@ impl Segmenter {
         normalized
     }
 
-    /// Returns the paragraphs of `document`, normalised, each followed by a line feed, as [`Terms::text`] has them.
+    /// Returns the paragraphs of `document`, normalised, each followed by a line feed, as [`Terms::text`] has them:
+    /// quoted lines are empty.
     ///
     /// # Errors
     /// Returns [`TooMuchWork`] if it would cost more than is left of `work`.
     pub fn normalized_document(&self, document: &Document, work: &mut Work) -> Result<String, TooMuchWork> {
         let mut text = String::new();
+        let without_quotes = quotes::are_left_out(&document.paragraphs);
         for paragraph in &document.paragraphs {
-            normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut text, work)?;
+            if !(without_quotes && quotes::is_quoted(paragraph)) {
+                normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut text, work)?;
+            }
             text.push('\n');
         }
         Ok(text)
@@ -250,9 +264,14 @@ impl Segmenter {
     ) -> Result<(), TooMuchWork> {
         terms.clear();
         terms.address.clone_from(&document.address);
+        let title = document.title.as_deref().unwrap_or_default();
+        normalize_paragraph(title, self.script.as_ref(), &mut terms.title, work)?;
+        let without_quotes = quotes::are_left_out(&document.paragraphs);
         for paragraph in &document.paragraphs {
             let (start, first_term) = (terms.text.len(), terms.terms.len());
-            normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text, work)?;
+            if !(without_quotes && quotes::is_quoted(paragraph)) {
+                normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text, work)?;
+            }
             let Terms { text, terms, paragraphs, vocabulary, workspace, .. } = terms;
             self.words.segment(&text[start..], workspace, work, |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);

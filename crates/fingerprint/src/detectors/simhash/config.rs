@@ -49,10 +49,9 @@ pub struct NearConfig {
     /// shorter, it is an excerpt.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub length_ratio_min: f64,
-    /// Size below which texts are short, in characters of Chinese; an English word counts as two. Short texts are not near
-    /// if their numbers differ in the same places: at most one for every three that are the same, or as many as are the
-    /// same and one more in versions of one page. Short texts of one site under different names are not near either if a number, version or
-    /// name was replaced; in longer ones a sixteenth of these may be. 0: numbers, versions and names are ignored.
+    /// Size below which texts are short, in characters of Chinese; an English word counts as two. Short texts are not
+    /// near if a number of one is replaced in the other. 0: numbers, versions and names are ignored in texts of any
+    /// size.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
     /// Near pages that are duplicates, by their relation to the canonical page: `all`; `contained` (`SAME` and
@@ -121,7 +120,7 @@ impl Default for NearConfig {
             sketch_matches_more: 0,
             addresses: true,
             length_ratio_min: 0.5,
-            number_text_size: 1_000,
+            number_text_size: 500,
             duplicates: Duplicates::All,
             sketch_matches_related: 16,
             max_distance_related: 28,

@@ -5,43 +5,43 @@
 //! | 8 | SimHash, big-endian |
 //! | 2 | size of the text, big-endian |
 //! | 32 | values of the sketch, two per byte |
-//! | 18 | number slots |
-//! | 10 | facts |
-//! | 8 | address and subject |
+//! | 12 | facts |
+//! | 12 | numbers |
+//! | 12 | topics |
+//! | 12 | address |
 //! | 16 | bands of the sketch, 4 times 4, big-endian |
 //! | 40 | passages of the sketch, 10 times 4, big-endian; zero if there are fewer |
 //!
 //! A look-up compares everything except the bands and the passages.
 
-use super::addresses::ADDRESS_BYTES;
+use super::addresses::{ADDRESS_BYTES, AddressBytes};
 use crate::SecondKey;
 use crate::facts::{FACT_BYTES, Facts};
-use crate::numbers::{SLOT_BYTES, Slots};
 use crate::sketch::{BANDS, PASSAGES, VALUE_BYTES, Values};
 
 /// Number of bytes that a look-up compares.
-pub(super) const COMPARED_BYTES: usize = 8 + 2 + VALUE_BYTES + SLOT_BYTES + FACT_BYTES + ADDRESS_BYTES;
+pub(super) const COMPARED_BYTES: usize = 8 + 2 + VALUE_BYTES + 3 * FACT_BYTES + ADDRESS_BYTES;
 /// Number of bytes that make the keys, without the SimHash.
 const KEY_BYTES: usize = 4 * (BANDS + PASSAGES);
 /// Number of bytes of a fingerprint.
 pub(super) const FINGERPRINT_BYTES: usize = COMPARED_BYTES + KEY_BYTES;
 
-/// Encodes a fingerprint: the SimHash, the sketch's size and values (two per byte), the number slots (all
-/// zero: no numbers), the facts (all zero: none), the address (all zero: not known), and the sketch's bands
-/// and passages.
+/// Encodes a fingerprint: the SimHash, the sketch's size and values (two per byte), the facts, numbers and topics (all
+/// zero: none), the address (all zero: not known), and the sketch's bands and passages.
 #[must_use]
 pub fn encode(
     hash: u64,
     size: u16,
     values: &[u8; VALUE_BYTES],
-    (numbers, facts): (&[u8; SLOT_BYTES], &[u8; FACT_BYTES]),
+    facts: [[u8; FACT_BYTES]; 3],
     address: [u8; ADDRESS_BYTES],
     (bands, passages): ([u32; BANDS], [u32; PASSAGES]),
 ) -> Box<[u8]> {
     let (bands, passages) = (bands.map(u32::to_be_bytes), passages.map(u32::to_be_bytes));
     let (bands, passages) = (bands.as_flattened(), passages.as_flattened());
     let size = size.to_be_bytes();
-    [&hash.to_be_bytes()[..], &size, values, numbers, facts, &address, bands, passages].concat().into()
+    let facts = facts.as_flattened();
+    [&hash.to_be_bytes()[..], &size, values, facts, &address, bands, passages].concat().into()
 }
 
 /// Returns the SimHash of a fingerprint, or of its beginning.
@@ -63,20 +63,21 @@ pub fn sketch_of(fingerprint: &[u8]) -> impl Iterator<Item = u8> {
 pub(super) struct SketchView<'a> {
     pub(super) size: u32,
     pub(super) values: &'a Values,
-    pub(super) numbers: &'a Slots,
     pub(super) facts: &'a Facts,
-    pub(super) address: &'a [u8; ADDRESS_BYTES],
+    pub(super) numbers: &'a Facts,
+    pub(super) topics: &'a Facts,
+    pub(super) address: &'a AddressBytes,
 }
 
 impl<'a> SketchView<'a> {
     #[inline]
     pub(super) fn new(fingerprint: &'a [u8]) -> Self {
-        let (size, rest) = fingerprint[8..].split_first_chunk::<2>().expect("78 bytes at least");
-        let (values, rest) = rest.split_first_chunk().expect("78 bytes at least");
-        let (numbers, rest) = rest.split_first_chunk().expect("78 bytes at least");
-        let (facts, rest) = rest.split_first_chunk().expect("78 bytes at least");
-        let address = rest.first_chunk().expect("78 bytes at least");
-        Self { size: u16::from_be_bytes(*size).into(), values, numbers, facts, address }
+        let (size, rest) = fingerprint[8..].split_first_chunk::<2>().expect("90 bytes at least");
+        let (values, rest) = rest.split_first_chunk().expect("90 bytes at least");
+        let (facts, rest) = rest.split_first_chunk::<{ 3 * FACT_BYTES }>().expect("90 bytes at least");
+        let [facts, numbers, topics] = facts.as_chunks().0 else { unreachable!("three times twelve bytes") };
+        let address = rest.first_chunk().expect("90 bytes at least");
+        Self { size: u16::from_be_bytes(*size).into(), values, facts, numbers, topics, address }
     }
 }
 
@@ -90,7 +91,7 @@ pub(super) struct Parts<'a> {
 impl<'a> Parts<'a> {
     #[inline]
     pub(super) fn new(fingerprint: &'a [u8]) -> Self {
-        let keys = fingerprint.last_chunk().expect("134 bytes");
+        let keys = fingerprint.last_chunk().expect("146 bytes");
         Self { hash: simhash_of(fingerprint), view: SketchView::new(fingerprint), keys }
     }
 
@@ -145,8 +146,7 @@ mod tests {
     fn passages_make_the_wide_keys() {
         let (bands, mut passages) = ([7; BANDS], [9; PASSAGES]);
         passages[3] = 0;
-        let encoded =
-            |passages, hash| encode(hash, 1, &[0; 32], (&[0; 18], &[0; 10]), [0; 8], (bands, passages));
+        let encoded = |passages, hash| encode(hash, 1, &[0; 32], [[0; 12]; 3], [0; 12], (bands, passages));
         let (a, b) = (encoded(passages, u64::MAX), encoded([0; PASSAGES], u64::MAX));
         let keys: Vec<u64> = Parts::new(&a).keys().collect();
         assert_eq!(keys.len(), BANDS + 1 + PASSAGES - 1, "a missing passage is not a key");

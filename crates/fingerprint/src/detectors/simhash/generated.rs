@@ -2,7 +2,6 @@
 
 use crate::detectors::simhash::{self, ADDRESS_BYTES};
 use crate::facts::FACT_BYTES;
-use crate::numbers::SLOT_BYTES;
 use crate::sketch::{BANDS, PASSAGES, Values};
 use leitong_base::random::Random;
 
@@ -50,7 +49,7 @@ impl Fingerprints {
     pub fn get(&self, number: u64) -> Box<[u8]> {
         let mut random = Random::new(self.seed, number);
         let (hash, values, keys) = self.parts(&mut random);
-        simhash::encode(hash, SIZE, &values, (&[0; SLOT_BYTES], &[0; FACT_BYTES]), [0; ADDRESS_BYTES], keys)
+        simhash::encode(hash, SIZE, &values, [[0; FACT_BYTES]; 3], [0; ADDRESS_BYTES], keys)
     }
 
     /// Returns a fingerprint near the one with this number, at a distance of `distance` bits.
@@ -66,14 +65,7 @@ impl Fingerprints {
         let changed = bands[..BANDS_CHANGED].iter_mut().chain(&mut passages[..PASSAGES_CHANGED]);
         changed.for_each(|key| *key = random.next_bits() as u32);
         values[..VALUE_BYTES_CHANGED].iter_mut().for_each(|values| *values = random.next_bits() as u8);
-        simhash::encode(
-            hash,
-            SIZE,
-            &values,
-            (&[0; SLOT_BYTES], &[0; FACT_BYTES]),
-            [0; ADDRESS_BYTES],
-            (bands, passages),
-        )
+        simhash::encode(hash, SIZE, &values, [[0; FACT_BYTES]; 3], [0; ADDRESS_BYTES], (bands, passages))
     }
 
     fn parts(&self, random: &mut Random) -> (u64, Values, ([u32; BANDS], [u32; PASSAGES])) {

@@ -6,27 +6,26 @@
 //! A SimHash within the distance only makes a candidate: among a hundred million unrelated pages there is
 //! always one. Beyond that, near means: *most of the shorter text is in the longer one, the lengths are
 //! comparable, and the difference is wording, not the facts that the page is about*. In detail:
-//! * The *judge* (`near::weight`) adds up the evidence: how much the sketches agree, how long the texts are, how far the
-//!   SimHashes are apart, which share of the facts is replaced, how many numbers differ in the same place, and how the
-//!   [`addresses`] are related. The sketches see runs of nine letters, ignore spaces and typography, and err on other
-//!   pairs than the SimHash does. The same name on one site means one page at two times; pages that a program generates
-//!   from one template are on one site under different names.
-//! * The [`numbers`] of a short text in the same places are the same: weather, markets and results of two
-//!   days are not copies, whatever the sites.
-//! * On one site no *fact* of a short text may be replaced: no number, version or name (`facts.rs`; of long texts a
-//!   sixteenth may be, as of short ones in other languages). If the last words of both addresses name what the texts are
-//!   about, these must be the same.
+//! * The *judge* (`near::weight`) adds up the evidence: how much the sketches agree, how long the texts are, how far
+//!   the SimHashes are apart, which shares of facts, numbers and topics are replaced, and how the [`addresses`] are
+//!   related. The sketches see runs of nine letters, ignore spaces and typography, and err on other pairs than the
+//!   SimHash does. The same name on one site means one page at two times; pages that a program generates from one
+//!   template are on one site under different names.
+//! * No number of a short text may be replaced: weather, markets and results of two days are not copies, whatever the
+//!   sites.
+//! * On one site no *[topic](`topics`)* may be replaced, and a sixteenth of the *[facts](`facts`)*: numbers, versions
+//!   and names.
 //!
-//! Texts that are not near but have passages in common are *related* (`matches_needed_to_relate`): excerpts,
-//! merged pages, pages of one template. A related page founds a cluster, and its verdict names another version
-//! of the page, or else the oldest related page. The pages of one paged article are related too, even without common text, if their
+//! Texts that are not near but have passages in common are *related* (`matches_needed_to_relate`): excerpts, merged
+//! pages, pages of one template. A related page founds a cluster, and its verdict names another version of the page, or
+//! else the oldest related page. The pages of one paged article are related too, even without common text, if their
 //! [`addresses`] identify them.
 //!
 //! `confirm = "none"` is the paper's method. The measurements are in
 //! `docs/adr/0016-contained-passages-and-numbers.md`, `docs/adr/0020-addresses-and-templates.md` and
 //! `docs/adr/0032-passages-find-excerpts.md`; the weights are from `docs/adr/0050-one-judge.md`.
 //!
-//! Encoding, 134 bytes: see `encoding.rs`.
+//! Encoding, 146 bytes: see `encoding.rs`.
 //!
 //! Keys, by `candidates`:
 //! * `bands`: the 4 bands, the 10 passages, and the SimHash. Near pages share one of these; this is then
@@ -49,7 +48,7 @@ use serde_json::{Map, Value, json};
 use crate::bit_votes::BitVotes;
 use crate::secret::{Purpose, Secret, TextHash};
 use crate::sketch::{self, BINS};
-use crate::{Comparison, Crowd, Detector, LookUp, SecondKey, Shares, basis_points, facts, numbers};
+use crate::{Comparison, Crowd, Detector, LookUp, SecondKey, Shares, basis_points, facts, topics};
 pub(crate) use addresses::ADDRESS_BYTES;
 use addresses::Addresses;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
@@ -60,10 +59,10 @@ use leitong_text::segment::Terms;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
-const VERSION: u32 = 18;
-/// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near, or verdicts name
-/// other related pages.
-const NEAR_VERSION: u32 = 16;
+const VERSION: u32 = 19;
+/// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near, or verdicts
+/// name other related pages.
+const NEAR_VERSION: u32 = 17;
 
 /// Number of frequencies, from 1 on, whose terms are counted together. 99 % of a page's distinct terms have such a
 /// frequency.
@@ -155,11 +154,11 @@ impl Detector for SimHash {
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
         let hash = self.hash(terms)?;
         let sketch = sketch::sketch(terms.text(), &self.passage_hash)?;
-        let numbers = numbers::slots(terms.text(), &self.passage_hash);
-        let facts = facts::facts(terms, &self.passage_hash);
-        let address = addresses::encoded(terms.address(), terms.text(), &self.passage_hash);
+        let (facts, numbers) = facts::facts_and_numbers(terms, &self.passage_hash);
+        let facts = [facts, numbers, topics::topics(terms, &self.passage_hash)];
+        let address = addresses::encoded(terms.address(), &self.passage_hash);
         let keys = (sketch.bands, sketch.passages);
-        Some(encode(hash, sketch.size, &sketch.values, (&numbers, &facts), address, keys))
+        Some(encode(hash, sketch.size, &sketch.values, facts, address, keys))
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
@@ -296,11 +295,11 @@ impl Detector for SimHash {
     fn article(&self, fingerprint: &[u8]) -> Option<u32> {
         let near = &self.config.near;
         let tells = near.confirm == Confirm::Sketch && near.sketch_matches_related > 0;
-        if tells { addresses::article(*SketchView::new(fingerprint).address) } else { None }
+        if tells { addresses::article(SketchView::new(fingerprint).address) } else { None }
     }
 
     fn are_parts(&self, a: &[u8], b: &[u8]) -> bool {
-        let [a_address, b_address] = [a, b].map(|bytes| *SketchView::new(bytes).address);
+        let [a_address, b_address] = [a, b].map(|bytes| SketchView::new(bytes).address);
         self.article(a).is_some() && addresses::are_parts(a_address, b_address)
     }
 
@@ -333,11 +332,13 @@ impl Detector for SimHash {
             let sizes = [a.view.size, b.view.size];
             let ratio = u64::from(sizes[0].min(sizes[1])) * 10_000 / u64::from(sizes[0].max(sizes[1]).max(1));
             evidence.insert("length_ratio".into(), (ratio as f64 / 10_000.0).into());
-            let numbers = numbers::agreement(a.view.numbers, b.view.numbers);
-            evidence.insert("numbers_same".into(), numbers.same.into());
-            evidence.insert("numbers_different".into(), numbers.conflicts.into());
-            let replaced = facts::replaced(a.view.facts, b.view.facts);
-            evidence.insert("facts_replaced".into(), (f64::from(replaced) / 100.0).into());
+            for (name, a, b) in [
+                ("facts_replaced", a.view.facts, b.view.facts),
+                ("numbers_replaced", a.view.numbers, b.view.numbers),
+                ("topics_replaced", a.view.topics, b.view.topics),
+            ] {
+                evidence.insert(name.into(), (f64::from(facts::replaced(a, b)) / 100.0).into());
+            }
             let addresses = self.addresses(&a.view, &b.view);
             evidence.insert("addresses".into(), addresses.as_str().into());
             if let Some(reason) = self.decided_by(&a, &b) {

@@ -3,29 +3,27 @@
 //!
 //! Most pages of a crowd are so similar that neither SimHash nor sketch tells them apart; they are two texts because
 //! their facts or numbers differ. So a crowd is searched for the centroids that the *addresses*, *facts* and *numbers*
-//! allow to be near ([`near`](super::near)):
+//! allow to be near ([`near`](super::near)), in [classes] of pages with the same facts or numbers:
 //! * All pages of the same name may be near.
-//! * On [one site](site), no fact may be replaced, or few. If that leaves many, those of a short text whose numbers do
-//!   not conflict may be fewer.
-//! * On other sites, or if an address is not known, the [numbers](profiles) of a short text do not conflict.
+//! * On one site, few facts may be replaced. If that leaves many, those of a short text whose numbers are not replaced
+//!   may be fewer.
+//! * On other sites, or if an address is not known, no number of a short text may be replaced.
 //! * If all of this leaves many, SimHash and sketch are compared with one pass over all members.
 //!
 //! `docs/adr/0049-crowds.md` says what this costs.
 
-mod profiles;
-mod site;
+mod classes;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::encoding::{SketchView, simhash_of};
-use super::{Confirm, NearConfig};
+use super::near::{replaced_facts_limit, replaced_numbers_limit};
+use super::{Confirm, NearConfig, addresses};
 use crate::Crowd;
 use crate::facts::Facts;
-use crate::numbers::Slots;
 use crate::scan::Column;
 use crate::sketch::{self, VALUE_BYTES, Values};
-use profiles::Profiles;
-use site::{Site, Text};
+use classes::Classes;
 
 /// Number of candidates that are compared without looking for fewer.
 const FEW: usize = 32;
@@ -46,10 +44,10 @@ pub(super) struct SimHashCrowd {
     least_matches: u32,
     /// All members with their SimHashes.
     all: Column<Body>,
-    by_name: BTreeMap<u16, VecDeque<u64>>,
-    /// Members by site; 0 if the address is not known.
-    sites: BTreeMap<u16, Site>,
-    profiles: Profiles,
+    by_name: BTreeMap<u64, VecDeque<u64>>,
+    /// Members of each site by their facts; 0 if the address is not known.
+    sites: BTreeMap<u16, Classes>,
+    by_numbers: Classes,
 }
 
 /// The parts of a member that are compared if neither facts nor numbers leave few candidates.
@@ -65,9 +63,9 @@ struct Page<'a> {
     values: &'a Values,
     size: u32,
     facts: &'a Facts,
-    numbers: &'a Slots,
+    numbers: &'a Facts,
     site: u16,
-    name: u16,
+    name: u64,
 }
 
 impl SimHashCrowd {
@@ -82,7 +80,7 @@ impl SimHashCrowd {
             all: Column::new(),
             by_name: BTreeMap::new(),
             sites: BTreeMap::new(),
-            profiles: Profiles::default(),
+            by_numbers: Classes::default(),
         }
     }
 
@@ -92,15 +90,11 @@ impl SimHashCrowd {
             return None;
         }
         let view = SketchView::new(compared);
-        let SketchView { size, values, numbers, facts, address: [a, b, c, d, ..] } = view;
-        let [site, name] = [[a, b], [c, d]].map(|bytes| u16::from_be_bytes(bytes.map(|byte| *byte)));
+        let SketchView { size, values, numbers, facts, address, .. } = view;
+        let (site, name) = addresses::site_and_name(address);
         let is_known = self.addresses && site != 0 && name != 0;
-        let [site, name] = if is_known { [site, name] } else { [0, 0] };
+        let (site, name) = if is_known { (site, name) } else { (0, 0) };
         Some(Page { hash: simhash_of(compared), values, size, facts, numbers, site, name })
-    }
-
-    fn text<'a>(&self, page: &Page<'a>) -> Text<'a> {
-        Text { facts: page.facts, size: page.size, short_size: self.short_size }
     }
 }
 
@@ -114,9 +108,8 @@ impl Crowd for SimHashCrowd {
         if page.name != 0 {
             self.by_name.entry(page.name).or_default().push_back(number);
         }
-        let text = self.text(&page);
-        self.sites.entry(page.site).or_default().insert(text, number);
-        self.profiles.insert(page.numbers, page.site, number);
+        self.sites.entry(page.site).or_default().insert(page.facts, number);
+        self.by_numbers.insert(page.numbers, number);
     }
 
     fn remove(&mut self, number: u64, compared: &[u8]) {
@@ -134,7 +127,7 @@ impl Crowd for SimHashCrowd {
                 self.sites.remove(&page.site);
             }
         }
-        self.profiles.remove(page.numbers, page.site, number);
+        self.by_numbers.remove(page.numbers, number);
     }
 
     fn near(&self, compared: &[u8], found: &mut dyn FnMut(u64)) -> usize {
@@ -149,54 +142,35 @@ impl Crowd for SimHashCrowd {
         of_name.for_each(|number| found(*number));
         let own = self.sites.get(&page.site).filter(|_| page.site != 0);
         let others = self.all.len() - own.map_or(0, |own| own.members);
-        let is_short = page.size < self.short_size;
         // Comparing a candidate takes as long as passing over this number of members.
         let is_too_many = |candidates: usize| candidates > FEW + self.all.len() / PASSED_OVER;
-        let count = |lists: &[&VecDeque<u64>]| lists.iter().map(|numbers| numbers.len()).sum::<usize>();
-        let (mut looked_at, mut of_own, mut by_facts, mut by_numbers) = (0, 0, Vec::new(), Vec::new());
+        let of_all = |classes: &[&VecDeque<u64>]| classes.iter().map(|class| class.len()).sum();
+        let is_short = page.size < self.short_size;
+        let (mut looked_at, mut classes) = (0, Vec::new());
+        if is_short {
+            looked_at += self.by_numbers.find(page.numbers, replaced_numbers_limit, &mut |class| {
+                classes.push(class);
+                true
+            });
+            if !is_too_many(of_all(&classes)) {
+                classes.into_iter().flatten().for_each(|number| found(*number));
+                return looked_at;
+            }
+            classes.clear();
+        }
         if let Some(own) = own {
-            looked_at += own.find(self.text(&page), &mut |numbers| {
-                by_facts.push(numbers);
-                of_own += numbers.len();
-                !is_short || of_own <= FEW
+            looked_at += own.find(page.facts, replaced_facts_limit, &mut |class| {
+                classes.push(class);
+                true
             });
         }
-        if is_short && (of_own > FEW || others > 0) {
-            looked_at += self.profiles.find(page.numbers, &mut |numbers| by_numbers.push(numbers));
-        }
-        if let Some(own) = own.filter(|_| is_short && of_own > FEW) {
-            let of_site: Vec<_> = by_numbers.iter().filter_map(|of| of.by_site.get(&page.site)).collect();
-            let by_numbers = count(&of_site);
-            if is_too_many(by_numbers) {
-                by_facts.clear();
-                looked_at += own.find(self.text(&page), &mut |numbers| {
-                    by_facts.push(numbers);
-                    true
-                });
-                of_own = count(&by_facts);
-            }
-            if !is_too_many(by_numbers) || by_numbers < of_own {
-                (of_own, by_facts) = (by_numbers, of_site);
-            }
-        }
-        let own_passes = is_too_many(of_own);
+        let own_passes = is_too_many(of_all(&classes));
         if !own_passes {
-            by_facts.into_iter().flatten().for_each(|number| found(*number));
+            classes.into_iter().flatten().for_each(|number| found(*number));
         }
         let is_other = |site: u16| own.is_none() || site != page.site;
-        let of_others: usize = by_numbers
-            .iter()
-            .map(|of| of.count - own.and_then(|_| of.by_site.get(&page.site)).map_or(0, VecDeque::len))
-            .sum();
-        let others_pass = match is_short {
-            true => is_too_many(of_others),
-            false => is_too_many(others),
-        };
-        if is_short && !others_pass && others > 0 {
-            let of_sites = by_numbers.iter().flat_map(|of| &of.by_site);
-            let of_others = of_sites.filter(|(site, _)| is_other(**site));
-            of_others.flat_map(|(_, numbers)| numbers).for_each(|number| found(*number));
-        } else if !others_pass && others > 0 {
+        let others_pass = others > 0 && (is_short || is_too_many(others));
+        if !others_pass {
             let of_others = self.sites.iter().filter(|(site, _)| is_other(**site));
             of_others.for_each(|(_, site)| site.each(found));
         }

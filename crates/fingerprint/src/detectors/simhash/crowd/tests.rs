@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Detector;
 use crate::detectors::simhash::{SimHash, SimHashConfig, encode};
+use crate::facts;
 
 /// The parts of a fingerprint that decide whether pages of a template are near.
 #[derive(Debug, Clone)]
@@ -12,48 +13,44 @@ struct Made {
     site: u16,
     name: u16,
     size: u16,
-    facts: (u64, u16),
-    numbers: Vec<(u16, u8)>,
+    facts: (u64, u16, u16),
+    numbers: (u64, u16, u16),
+    topics: (u64, u16, u16),
     hash: u64,
     values: u8,
 }
 
 impl Made {
     fn fingerprint(&self) -> Box<[u8]> {
-        let mut slots = [0; 18];
-        for (slot, (context, value)) in slots.as_chunks_mut::<3>().0.iter_mut().zip(&self.numbers) {
-            let [high, low] = context.to_be_bytes();
-            *slot = [high, low, *value];
-        }
-        let mut facts = [0; 10];
-        facts[..8].copy_from_slice(&self.facts.0.to_be_bytes());
-        facts[8..].copy_from_slice(&self.facts.1.to_be_bytes());
-        let ([a, b], [c, d]) = (self.site.to_be_bytes(), self.name.to_be_bytes());
+        let mut address = [0; 12];
+        address[..2].copy_from_slice(&self.site.to_be_bytes());
+        address[6..8].copy_from_slice(&self.name.to_be_bytes());
         let mut values = [0; 32];
         values[..usize::from(self.values)].fill(0x77);
         let keys = ([1; 4], [1; 10]);
-        encode(self.hash, self.size, &values, (&slots, &facts), [a, b, c, d, 0, 0, 0, 0], keys)
+        let facts =
+            [self.facts, self.numbers, self.topics].map(|(bits, count, sum)| facts::encode(bits, count, sum));
+        encode(self.hash, self.size, &values, facts, address, keys)
     }
 }
 
 fn made() -> impl Strategy<Value = Made> {
     let bit = || prop_oneof![3 => Just(0_u64), 1 => (0..64_u32).prop_map(|bit| 1 << bit), 1 => (0..3_u32).prop_map(|bit| 1 << bit)];
-    let facts = (bit(), bit(), bit(), prop_oneof![3 => Just(3_u16), 1 => 0..9_u16, 1 => Just(120)]);
-    let facts = facts.prop_map(|(a, b, c, count)| (0x1234_5678 ^ a ^ b ^ c, count));
-    let numbers = prop::collection::btree_map(1..8_u16, 0..3_u8, 0..=6)
-        .prop_map(|numbers| numbers.into_iter().collect::<Vec<_>>());
-    let unordered = prop::collection::vec((0..4_u16, 0..2_u8), 0..=6);
+    let sum = || prop_oneof![3 => Just(0_u16), 1 => 0..3_u16];
+    let facts = (bit(), bit(), bit(), prop_oneof![3 => Just(3_u16), 1 => 0..9_u16, 1 => Just(120)], sum());
+    let facts = facts.prop_map(|(a, b, c, count, sum)| (0x1234_5678 ^ a ^ b ^ c, count, sum));
+    let few = || (bit(), bit(), 0..4_u16, sum()).prop_map(|(a, b, count, sum)| (a ^ b, count, sum));
     let size = prop_oneof![Just(90_u16), Just(600), Just(990), Just(1_010), Just(3_000)];
-    let numbers = prop_oneof![9 => numbers, 1 => unordered];
     let hash = prop_oneof![3 => Just(0_u64), 1 => any::<u32>().prop_map(u64::from), 1 => any::<u64>()];
     let site_and_name = (0..4_u16, prop_oneof![0..4_u16, 0..2_000_u16]);
-    (site_and_name, size, facts, numbers, hash, 0..14_u8).prop_map(
-        |((site, name), size, facts, numbers, hash, values)| Made {
+    (site_and_name, size, facts, (few(), few()), hash, 0..14_u8).prop_map(
+        |((site, name), size, facts, (numbers, topics), hash, values)| Made {
             site,
             name,
             size,
             facts,
             numbers,
+            topics,
             hash,
             values,
         },
@@ -138,8 +135,9 @@ fn of_template(number: u64, sites: u64, facts: u16) -> Made {
         site: 1 + (number % sites) as u16,
         name: (a >> 48) as u16 | 1,
         size: 370,
-        facts: (1 << (a >> 58) ^ 1 << (b >> 58), facts),
-        numbers: vec![(7, (a >> 40) as u8), (9, (b >> 40) as u8)],
+        facts: (1 << (a >> 58) ^ 1 << (b >> 58), facts, (a ^ b) as u16),
+        numbers: (1 << (a >> 58) ^ 1 << (b >> 58), 2, (a ^ b) as u16),
+        topics: (0, 0, 0),
         hash: 0,
         values: 0,
     }
@@ -161,8 +159,12 @@ fn pages_of_a_template_are_found_without_looking_at_all() {
 #[test]
 fn the_facts_of_pages_with_a_common_footer_are_scanned_once() {
     let page = |number: u64| Made {
-        facts: (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number.wrapping_mul(0xd6e8_feb8) >> 3, 40),
-        numbers: Vec::new(),
+        facts: (
+            number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number.wrapping_mul(0xd6e8_feb8) >> 3,
+            40,
+            number as u16,
+        ),
+        numbers: (0, 0, 0),
         ..of_template(number, 1, 0)
     };
     let costs = [4_000, 8_000].map(|size| cost(size, page));
