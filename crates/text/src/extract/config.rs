@@ -17,8 +17,8 @@ pub struct ExtractConfig {
     /// Keeps readers' comments under an article. Posts of a forum are kept in any case.
     pub comments: bool,
     /// Makes pages that show a reason instead of content UNDECIDABLE (WALL): errors, captchas and firewalls, log-in,
-    /// consent, blocked regions, parked domains, empty shells of script applications. Also pages that announce an article
-    /// and show only the frame of their site (NO_ARTICLE).
+    /// consent, blocked regions, parked domains, empty shells of script applications. Also pages that announce an
+    /// article and show only the frame of their site (NO_ARTICLE).
     pub walls: bool,
     /// Makes pages that are mainly links to others UNDECIDABLE (LISTING). Off by default, because some pages with a
     /// text of their own are taken for listings (docs/extraction.md).

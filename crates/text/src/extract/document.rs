@@ -87,9 +87,7 @@ impl Document {
         }
         text
     }
-}
 
-impl Document {
     /// Returns the headline and the main text, one paragraph per line, for readers.
     #[must_use]
     pub fn text_with_headline(&self) -> String {

@@ -14,7 +14,7 @@ const NAME_CHARS_MAX: usize = 10;
 
 /// English names of agencies, as written in brackets.
 #[rustfmt::skip]
-const AGENCIES: [&str; 18] = [
+pub(super) const AGENCIES: [&str; 18] = [
     "Reuters", "AP", "AFP", "UPI", "Xinhua", "dpa", "TASS", "Bloomberg", "CNN", "PTI", "ANI", "IANS",
     "Kyodo", "Yonhap", "EFE", "PRNewswire", "BUSINESS WIRE", "GLOBE NEWSWIRE",
 ];

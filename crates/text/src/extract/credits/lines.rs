@@ -8,7 +8,6 @@ use crate::extract::document::{Document, Paragraph};
 use crate::extract::main_text::{MainText, phrases};
 use crate::extract::parse::entities;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::text;
 use crate::extract::parse::tree::{Block, Tree};
 
 /// Maximum number of lines that are read of a page.
@@ -30,12 +29,9 @@ const FIRST: usize = 4;
 /// Number of paragraphs at the end of the text that may end with the source.
 const LAST: usize = 4;
 
-/// Maximum number of headings of the first two levels that are compared with the title.
-const HEADINGS_MAX: usize = 8;
-
 /// Minimum length in bytes of an `<h1>` that may be the title although `<title>` has other words. A shorter one may be
 /// the site's name.
-const TITLE_BYTES: usize = 20;
+const TITLE_BYTES: u32 = 18;
 
 /// Minimum bytes of a chosen block that may be the start of the text instead of a line above it.
 const TEXT_BYTES: u32 = 90;
@@ -111,7 +107,7 @@ impl Range {
 
 /// Returns the lines of a page, in order.
 pub(super) fn from_page(page: &MainText<'_>, range: Range) -> Vec<Line> {
-    let MainText { html, tree, chosen, phrases: found } = *page;
+    let MainText { html, tree, chosen, phrases: found, .. } = *page;
     let mut lines = Vec::new();
     let from = range.title.min(range.begin).saturating_sub(BEFORE);
     let to = (range.end + AFTER + 1).min(tree.blocks.len());
@@ -178,11 +174,11 @@ pub(super) fn from_text(document: &Document) -> Vec<Line> {
 
 /// Returns the range of title and text; `None` for a page without blocks.
 pub(super) fn range(page: &MainText<'_>) -> Option<Range> {
-    let MainText { html, tree, chosen, .. } = *page;
+    let MainText { tree, chosen, title_block, .. } = *page;
     if tree.blocks.is_empty() {
         return None;
     }
-    let title = title(html, tree);
+    let title = title_block.or_else(|| first_heading(tree));
     let is_text = |&&at: &&u32| {
         let block = &tree.blocks[at as usize];
         at as usize > title.unwrap_or(0)
@@ -196,26 +192,12 @@ pub(super) fn range(page: &MainText<'_>) -> Option<Range> {
     Some(Range { title: title.unwrap_or(begin), begin, end })
 }
 
-/// Returns the first block of a first- or second-level heading that is part of the page's title, else of the first
-/// `<h1>` that is long enough.
-fn title(html: &str, tree: &Tree) -> Option<usize> {
-    let title = text::of_segment(html, tree.head.title.or(tree.head.social_title))?;
-    let headings = tree
-        .nodes
-        .iter()
-        .filter(|node| matches!(node.tag.heading_level(), 1 | 2) && node.first_block < node.end_block);
-    let (mut first, mut named) = (None, None);
-    for node in headings.take(HEADINGS_MAX) {
-        let at = node.first_block as usize;
-        let heading = text::of_block(html, tree, &tree.blocks[at], false);
-        if heading.len() * 3 >= title.len() && title.contains(&heading) {
-            named = Some(at);
-            break;
-        }
-        // Titles for search engines often have other words than the heading.
-        first = first.or((node.tag == Tag::H1 && heading.len() >= TITLE_BYTES).then_some(at));
-    }
-    named.or(first)
+/// Returns the first block of the first `<h1>` that is long enough. Titles for search engines often have other words
+/// than the heading.
+fn first_heading(tree: &Tree) -> Option<usize> {
+    let headings = tree.nodes.iter().filter(|node| node.tag == Tag::H1 && node.first_block < node.end_block);
+    let mut blocks = headings.map(|node| node.first_block as usize);
+    blocks.find(|at| tree.blocks[*at].counts.bytes >= TITLE_BYTES)
 }
 
 /// Returns the bytes of source in a block.

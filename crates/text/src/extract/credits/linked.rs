@@ -1,16 +1,12 @@
 //! Reads linked data (JSON-LD) about the page: authors, date, publisher, language.
 //!
 //! In: the source of a script. Out: the data of the nodes that are pages. People named by reference are looked up among
-//! the nodes of the same script. Comments, reviews and other pages within a page's node are not read. Cost: one pass
-//! that copies only what is kept. Limits: [`SCRIPTS_BYTES_MAX`] bytes of a page are read, the JSON parser limits
-//! nesting to 128, and [`VALUES_MAX`] limits the memory.
+//! the nodes of the same script. Comments, reviews and other pages within a page's node are not read. Cost: linear in
+//! the scripts, of which at most [`SCRIPTS_BYTES_MAX`] bytes are read of a page; the parser limits nesting to 128.
 
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::fmt;
 
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use crate::extract::parse::entities;
 use leitong_base::record::Credits;
@@ -24,8 +20,8 @@ const TEXT_BYTES_MAX: usize = 512;
 /// Maximum number of nodes of a script that are searched for pages and people.
 const NODES_MAX: usize = 64;
 
-/// Maximum number of list values of a script that are kept, all lists together. This limits the memory.
-const VALUES_MAX: u32 = 1024;
+/// An object of linked data.
+type Node = Map<String, Value>;
 
 /// The linked data of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -42,23 +38,6 @@ pub(super) struct LinkedData {
     pub(super) language: Option<String>,
 }
 
-/// The parts of a linked data value that are kept.
-#[derive(Debug, Default, Clone)]
-struct Node {
-    /// The text, if the value is a text.
-    text: Option<String>,
-    id: Option<String>,
-    name: Option<String>,
-    types: Vec<String>,
-    authors: Vec<Node>,
-    published: Option<String>,
-    publisher: Vec<Node>,
-    source: Vec<Node>,
-    language: Option<String>,
-    /// The nodes of a graph or a list.
-    nodes: Vec<Node>,
-}
-
 /// Returns what the script `source` says about its page.
 pub(super) fn read(source: &str) -> Option<LinkedData> {
     let wanted = ["author", "datePublished", "pubDate", "publisher", "creator"];
@@ -67,13 +46,12 @@ pub(super) fn read(source: &str) -> Option<LinkedData> {
     }
     let source = unescaped(source);
     let text = unwrapped(&source);
-    let node = parse(text).or_else(|| parse(&repaired(text)))?;
+    let value = parse(text).or_else(|| parse(&repaired(text)))?;
     let mut nodes = Vec::new();
-    flatten(node, &mut nodes);
+    flatten(&value, &mut nodes);
     let mut found = LinkedData::default();
     // Articles come first, then other pages.
-    let by_kind = [is_article, is_page].into_iter();
-    for kind in by_kind {
+    for kind in [is_article, is_page] {
         for node in nodes.iter().filter(|node| kind(node)) {
             found.add(node, &nodes);
         }
@@ -153,219 +131,99 @@ fn repaired(text: &str) -> String {
 }
 
 impl LinkedData {
-    fn add(&mut self, node: &Node, all: &[Node]) {
-        let named = |nodes: &[&Node]| -> Vec<String> {
-            nodes.iter().filter_map(|node| named(node, all)).take(Credits::AUTHORS_MAX).collect()
+    fn add(&mut self, node: &Node, all: &[&Node]) {
+        let names = |values: Vec<&Value>| -> Vec<String> {
+            values.into_iter().filter_map(|value| named(value, all)).take(Credits::AUTHORS_MAX).collect()
         };
-        let first = |nodes: &[Node]| nodes.iter().find_map(|node| self::named(node, all));
+        let first = |field: &str| several(get(node, field)).into_iter().find_map(|value| named(value, all));
+        let written = |field: &str| get(node, field).and_then(text);
         if self.authors.is_empty() {
-            let is_organisation = |node: &&Node| node.types.iter().any(|kind| kind.ends_with("Organization"));
-            let (organisations, people): (Vec<&Node>, Vec<&Node>) =
-                node.authors.iter().partition(is_organisation);
-            self.authors = named(&people);
-            self.organisations = named(&organisations);
+            let authors = several(get(node, "author").or_else(|| get(node, "creator")));
+            let is_organisation =
+                |value: &&Value| value.as_object().is_some_and(|node| is_any(node, &["Organization"]));
+            let (organisations, people) = authors.into_iter().partition(is_organisation);
+            (self.authors, self.organisations) = (names(people), names(organisations));
         }
-        if self.source.is_none() {
-            self.source = first(&node.source);
-        }
-        if self.publisher.is_none() {
-            self.publisher = first(&node.publisher);
-        }
-        self.published = self.published.take().or_else(|| node.published.clone());
-        self.language = self.language.take().or_else(|| node.language.clone());
+        self.source = self.source.take().or_else(|| first("sourceOrganization"));
+        self.publisher = self.publisher.take().or_else(|| first("publisher"));
+        let published = || written("datePublished").or_else(|| written("pubDate"));
+        self.published = self.published.take().or_else(published);
+        self.language = self.language.take().or_else(|| written("inLanguage"));
     }
 }
 
-/// Returns the name of a person or organisation, which may be a reference to another node.
-fn named(node: &Node, all: &[Node]) -> Option<String> {
-    let by_id = || {
-        let id = node.id.as_ref()?;
-        all.iter().find(|other| other.id.as_ref() == Some(id) && other.name.is_some())?.name.clone()
+/// Returns the value of a field, whose name may have the vocabulary before it.
+fn get<'a>(node: &'a Node, field: &str) -> Option<&'a Value> {
+    let vocabularies = ["", "schema:", "http://schema.org/", "https://schema.org/"];
+    vocabularies.iter().find_map(|vocabulary| node.get(&format!("{vocabulary}{field}")))
+}
+
+/// Returns the values of a list, or the only value.
+fn several(value: Option<&Value>) -> Vec<&Value> {
+    match value {
+        Some(Value::Array(values)) => values.iter().collect(),
+        value => value.into_iter().collect(),
+    }
+}
+
+/// Returns a value that is a text, or the first text of a list.
+fn text(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.trim(),
+        Value::Array(values) => return values.iter().find_map(text),
+        Value::Object(node) => node.get("@value")?.as_str()?.trim(),
+        _ => return None,
     };
-    node.text.clone().or_else(|| node.name.clone()).or_else(by_id)
+    (!text.is_empty() && text.len() <= TEXT_BYTES_MAX).then(|| text.to_owned())
+}
+
+/// Returns the name of a person or organisation, which may be a reference to another node.
+fn named(value: &Value, all: &[&Node]) -> Option<String> {
+    let name = |node: &Node| get(node, "name").and_then(text);
+    let by_id = || {
+        let id = value.get("@id")?;
+        all.iter().filter(|other| other.get("@id") == Some(id)).find_map(|other| name(other))
+    };
+    text(value).or_else(|| name(value.as_object()?)).or_else(by_id)
+}
+
+/// Returns true if the type of a node ends with one of `kinds`.
+fn is_any(node: &Node, kinds: &[&str]) -> bool {
+    let mut types = several(node.get("@type")).into_iter().filter_map(Value::as_str);
+    types.any(|found| kinds.iter().any(|kind| found.ends_with(kind)))
 }
 
 fn is_article(node: &Node) -> bool {
-    let kinds =
-        ["Article", "NewsArticle", "BlogPosting", "Report", "Posting", "Recipe", "Review", "Reportage"];
-    node.types.iter().any(|found| kinds.iter().any(|kind| found.ends_with(kind)))
+    let kinds = ["Article", "BlogPosting", "Report", "Posting", "Recipe", "Review", "Reportage"];
+    is_any(node, &kinds)
 }
 
 /// Returns true if a node may be the page: not a person, a site or a list of other pages.
 fn is_page(node: &Node) -> bool {
     let others =
         ["Person", "Organization", "WebSite", "ImageObject", "BreadcrumbList", "Comment", "Product", "Offer"];
-    !node.types.iter().any(|found| others.iter().any(|other| found.ends_with(other)))
+    !is_any(node, &others)
 }
 
-/// Appends `node` and the nodes within it in order, up to [`NODES_MAX`] in all.
-fn flatten(mut node: Node, nodes: &mut Vec<Node>) {
-    let within = std::mem::take(&mut node.nodes);
-    if nodes.len() < NODES_MAX {
-        nodes.push(node);
+/// Appends the objects in `value`, in a list or a graph, in order, up to [`NODES_MAX`] in all.
+fn flatten<'a>(value: &'a Value, nodes: &mut Vec<&'a Node>) {
+    if nodes.len() >= NODES_MAX {
+        return;
     }
-    for node in within {
-        if nodes.len() >= NODES_MAX {
-            break;
-        }
-        flatten(node, nodes);
-    }
-}
-
-fn parse(text: &str) -> Option<Node> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    ValueSeed { left: &Cell::new(VALUES_MAX) }.deserialize(&mut deserializer).ok()
-}
-
-/// Reads any JSON value as a [`Node`].
-#[derive(Clone, Copy)]
-struct ValueSeed<'a> {
-    /// Number of list values that may still be kept.
-    left: &'a Cell<u32>,
-}
-
-impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
-    type Value = Node;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
-        deserializer.deserialize_any(self)
+    let node = match value {
+        Value::Object(node) => node,
+        Value::Array(values) => return values.iter().for_each(|value| flatten(value, nodes)),
+        _ => return,
+    };
+    nodes.push(node);
+    for field in ["@graph", "mainEntity", "mainEntityOfPage"] {
+        several(get(node, field)).into_iter().for_each(|value| flatten(value, nodes));
     }
 }
 
-impl<'de> Visitor<'de> for ValueSeed<'_> {
-    type Value = Node;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        let text = text.trim();
-        let fits = !text.is_empty() && text.len() <= TEXT_BYTES_MAX;
-        Ok(Node { text: fits.then(|| text.to_owned()), ..Node::default() })
-    }
-
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
-        Ok(Node::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Node, E> {
-        Ok(Node::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Node, E> {
-        Ok(Node::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Node, E> {
-        Ok(Node::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Node, A::Error> {
-        let mut list = Node::default();
-        while self.left.get() > 0 {
-            let Some(node) = values.next_element_seed(self)? else { return Ok(list) };
-            self.left.set(self.left.get().saturating_sub(1));
-            list.nodes.push(node);
-        }
-        while values.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(list)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Node, A::Error> {
-        let mut node = Node::default();
-        while let Some(field) = fields.next_key::<Field>()? {
-            let Field::Known(known) = field else {
-                fields.next_value::<IgnoredAny>()?;
-                continue;
-            };
-            let value = fields.next_value_seed(self)?;
-            node.set(known, value);
-        }
-        Ok(node)
-    }
-}
-
-/// The name of a field; fields that are not used share one value.
-enum Field {
-    Known(Known),
-    Other,
-}
-
-#[derive(Clone, Copy)]
-enum Known {
-    Type,
-    Id,
-    Name,
-    Author,
-    Published,
-    Publisher,
-    Source,
-    Language,
-    Nodes,
-    Parts,
-    Value,
-}
-
-impl<'de> Deserialize<'de> for Field {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FieldVisitor;
-        impl Visitor<'_> for FieldVisitor {
-            type Value = Field;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name")
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Field, E> {
-                let of_schema = ["schema:", "http://schema.org/", "https://schema.org/"];
-                let name = of_schema.iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
-                Ok(Field::Known(match name {
-                    "@type" => Known::Type,
-                    "@id" => Known::Id,
-                    "name" => Known::Name,
-                    "author" | "creator" => Known::Author,
-                    "datePublished" | "pubDate" => Known::Published,
-                    "publisher" => Known::Publisher,
-                    "sourceOrganization" => Known::Source,
-                    "inLanguage" => Known::Language,
-                    "@graph" | "mainEntity" | "mainEntityOfPage" => Known::Nodes,
-                    "hasPart" => Known::Parts,
-                    "@value" => Known::Value,
-                    _ => return Ok(Field::Other),
-                }))
-            }
-        }
-        deserializer.deserialize_identifier(FieldVisitor)
-    }
-}
-
-impl Node {
-    fn set(&mut self, known: Known, value: Self) {
-        let several = |value: Self| if value.nodes.is_empty() { vec![value] } else { value.nodes };
-        let text = |value: Self| value.text.or_else(|| value.nodes.into_iter().find_map(|node| node.text));
-        match known {
-            Known::Type => self.types = several(value).into_iter().filter_map(|node| node.text).collect(),
-            Known::Id => self.id = value.text,
-            Known::Name => self.name = text(value),
-            Known::Author => self.authors = several(value),
-            Known::Published => self.published = text(value),
-            Known::Publisher => self.publisher = several(value),
-            Known::Source => self.source = several(value),
-            Known::Language => self.language = text(value),
-            Known::Nodes => self.nodes.extend(several(value)),
-            Known::Parts => {
-                // If one part is an article, it is the page's own; several articles are those of other pages.
-                let mut articles = several(value).into_iter().filter(is_article);
-                self.nodes.extend(articles.next().filter(|_| articles.next().is_none()));
-            }
-            Known::Value => self.text = value.text,
-        }
-    }
+fn parse(text: &str) -> Option<Value> {
+    // Text after the value is ignored.
+    serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
 }
 
 #[cfg(test)]
@@ -420,15 +278,11 @@ mod tests {
             plain.replace("\"author", "\"schema:author").replace("\"date", "\"schema:date"),
             plain.replace("\"author", "\"http://schema.org/author"),
             format!(r#"[{plain},]"#),
-            format!(r#"{{"@type":"WebPage","hasPart":[{{"@type":"WebPageElement"}},{plain}]}}"#),
-            format!(r#"{{"@type":"WebPage","hasPart":{plain}}}"#),
         ] {
             let found = read(&source).unwrap_or_default();
             assert_eq!(found.authors, ["Jane Doe"], "{source}");
             assert_eq!(found.published.as_deref(), Some("2026-05-03"), "{source}");
         }
-        // The parts of a list are articles of other pages.
-        assert_eq!(read(&format!(r#"{{"@type":"CollectionPage","hasPart":[{plain},{plain}]}}"#)), None);
         let text = r#"{"@type":"Article","author":"A, ] // \" B",}"#;
         assert_eq!(read(text).map(|found| found.authors), Some(vec![r#"A, ] // " B"#.into()]));
     }

@@ -15,7 +15,7 @@ use crate::extract::parse::marks::{self, Mark, MarkKind};
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text::{self, single_spaced};
-use crate::extract::parse::tree::{Block, Node, Tree};
+use crate::extract::parse::tree::{Node, Tree};
 use leitong_base::record::{Credits, PublicationTime};
 
 /// Maximum number of scripts with linked data that are read of a page.
@@ -27,9 +27,6 @@ const ELEMENTS_MAX: usize = 6;
 /// Maximum length in bytes of a block that is a line and may announce a time of publication. A longer one is prose, and
 /// its times belong to its story.
 const LINE_BYTES_MAX: u32 = 100;
-
-/// Maximum bytes next to a time in its line that do not make it part of a sentence: `Mon`, `by Jane Doe`.
-const WORDS_BYTES_MAX: u32 = 16;
 
 /// Names of parts of a page whose dates are not those of its text.
 const OTHER_PARTS: Hints = hints::RELATED | hints::COMMENT | hints::SIDE | hints::COPYRIGHT | hints::NAV;
@@ -102,86 +99,51 @@ impl Markup<'_> {
         around.take_while(|node| !holds_text(node)).any(|node| node.hints & hints::COMMENT != 0)
     }
 
-    /// Returns the place of a marked element if its date is that of the page's text, and not of an event in the text, a
-    /// related story, a comment or the page's footer. The element must be around the title, within the text or shortly
-    /// after it; elsewhere, it must be announced as the time of publication. No part of the page that holds the element
-    /// but not the text may be another article or have another role. Threads call their posts comments, so the name
-    /// `comment` does not count before the text.
+    /// Returns the place of a marked element if its date is that of the page's text, and not of an event in the text,
+    /// a related story, a comment or the page's footer: it is near the title, or it is announced as the time of
+    /// publication, and no part of the page that holds it but not the text is another article or has another role.
+    /// Threads call their posts comments, so such names do not count before the text.
     fn place_of(&self, mark: &Mark) -> Option<ElementPlace> {
         let range = self.range?;
         let blocks = &self.tree.blocks;
         let at = blocks.partition_point(|block| block.end_segment <= mark.segment);
-        let is_near = range.is_top(at) || range.is_within(at);
-        let is_announced = self.is_announced(at, mark);
-        let block = blocks.get(at).filter(|_| is_near || is_announced)?;
-        let begins = self.tree.segments.get(block.first_segment as usize)?.start;
-        if block.counts.bytes > LINE_BYTES_MAX && begins < mark.value.start {
+        let block = blocks.get(at)?;
+        let (begin, end) = range.text();
+        let is_top = range.is_top(at) && at <= begin;
+        let is_announced = mark.rank < marks::TIME_RANK || self.is_announced(mark);
+        if !is_top && !is_announced {
             return None;
         }
-        let is_top = range.is_top(at) && at <= range.text().0;
-        // A time among the words of a sentence, or of any line of the text, is that of an event.
-        let own = self.tree.segments.get(mark.segment as usize).map_or(0, |own| own.end - own.start);
+        // A time among the words of a sentence is that of an event.
+        let begins = self.tree.segments.get(block.first_segment as usize)?.start;
         let after = self.tree.segments.get(mark.segment as usize + 1..block.end_segment as usize);
         let mut after = after.unwrap_or_default().iter().filter_map(|segment| self.html.get(segment.range()));
-        let is_sentence = after.any(|text| text.contains(['.', '!', '?', '。']));
-        let is_line = !is_top && block.counts.bytes > own + WORDS_BYTES_MAX;
-        if mark.rank >= marks::TIME_RANK && !is_announced && (is_sentence || is_line) {
+        let mut is_sentence = || after.any(|text| text.contains(['.', '!', '?', '。']));
+        let is_prose = block.counts.bytes > LINE_BYTES_MAX && begins < mark.value.start;
+        if is_prose || (!is_announced && is_sentence()) {
             return None;
         }
-        let other = match is_top {
-            true => OTHER_PARTS & !(hints::COMMENT | hints::SIDE | hints::NAV),
-            false => OTHER_PARTS,
+        let around = |at: usize| {
+            let node = blocks.get(at).map_or(0, |block| block.node);
+            self.tree.ancestors(node).map(|node| &self.tree.nodes[node as usize])
         };
-        let (begin, end) = range.text();
-        let holds_text = |node: &Node| {
-            let blocks = node.first_block as usize..node.end_block as usize;
-            blocks.contains(&begin) || blocks.contains(&end)
-        };
-        let around = self.tree.ancestors(block.node).map(|node| &self.tree.nodes[node as usize]);
-        let mut between = around.take_while(|node| !holds_text(node));
-        let has_links = |node: &Node| {
-            let blocks = &self.tree.blocks[node.first_block as usize..node.end_block as usize];
-            blocks.iter().any(|block| block.links > 0)
-        };
-        // Below the text, an element with a link or after another heading belongs to other stories or to comments, and
-        // a date in the footer is not that of the text, unless its line says when something was published.
-        let is_below = at > end && !is_announced;
-        let is_heading = |block: &Block| self.tree.nodes[block.node as usize].tag.heading_level() != 0;
-        if is_below && blocks[end + 1..=at].iter().any(is_heading) {
-            return None;
-        }
-        let is_other = between.any(|node| {
-            let has_links = has_links(node);
-            let other = if has_links { other } else { other & !hints::RELATED };
-            matches!(node.tag, Tag::Article | Tag::Aside | Tag::Nav)
-                || node.hints & other != 0
-                || (is_below && (has_links || node.tag == Tag::Footer))
-        });
+        let holds =
+            |node: &Node, at: usize| (node.first_block as usize..node.end_block as usize).contains(&at);
+        let other = if is_top { hints::COPYRIGHT } else { OTHER_PARTS };
+        let mut between = around(at).take_while(|node| !holds(node, begin) && !holds(node, end));
+        let is_other = between
+            .any(|node| matches!(node.tag, Tag::Article | Tag::Aside | Tag::Nav) || node.hints & other != 0);
         // A time above the part of the page that begins with the title: the weather, today's date.
-        let title = blocks.get(range.title()).map(|title| self.tree.ancestors(title.node));
-        let begins_later = |node: u32| {
-            let node = &self.tree.nodes[node as usize];
-            matches!(node.tag, Tag::Main | Tag::Article) && node.first_block as usize > at
-        };
-        if !is_announced && title.is_some_and(|mut around| around.any(begins_later)) {
+        let begins_later =
+            |node: &Node| matches!(node.tag, Tag::Main | Tag::Article) && node.first_block as usize > at;
+        if is_other || (!is_announced && around(range.title()).any(begins_later)) {
             return None;
         }
-        let place = match (is_top, at < range.title()) {
+        Some(match (is_top, at < range.title()) {
             (true, false) => ElementPlace::Title,
             (true, true) => ElementPlace::BeforeTitle,
             (false, _) => ElementPlace::Elsewhere,
-        };
-        (!is_other).then_some(place)
-    }
-
-    /// Returns true if the words directly before an element of a block say that its date is that of an update.
-    fn is_of_update(&self, mark: &Mark) -> bool {
-        const UPDATED: [&str; 8] =
-            ["updated", "update", "modified", "edited", "aktualisiert", "mis à jour", "更新", "修改"];
-        mark.kind == MarkKind::PublishedElement && {
-            let words = self.words_before(mark);
-            UPDATED.iter().any(|word| words.ends_with(word))
-        }
+        })
     }
 
     /// Returns the words directly before an element of a block, in lower case, without a colon or `on` at their end.
@@ -198,13 +160,14 @@ impl Markup<'_> {
 
     /// Returns true if the words directly before an element, its block or one of the two short ones before it say that
     /// something was published.
-    fn is_announced(&self, at: usize, mark: &Mark) -> bool {
+    fn is_announced(&self, mark: &Mark) -> bool {
+        let at = self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
         let words = self.words_before(mark);
         if ["published", "posted", "发布于", "發佈於", "发表于"].iter().any(|cue| words.ends_with(cue))
         {
             return true;
         }
-        let blocks = &self.tree.blocks[at.saturating_sub(2)..=at];
+        let blocks = self.tree.blocks.get(at.saturating_sub(2)..=at).unwrap_or_default();
         let short = blocks.iter().filter(|block| block.counts.bytes <= LINE_BYTES_MAX);
         short.map(|block| text::of_block(self.html, self.tree, block, false).to_lowercase()).any(|text| {
             ["publish", "posted", "发布", "發布", "发表"].iter().any(|word| text.starts_with(word))
@@ -328,7 +291,9 @@ impl Markup<'_> {
         let host = link.split('/').nth(2).unwrap_or_default().trim_start_matches("www.");
         let first = letters(name.split(' ').next().unwrap_or_default());
         last.len() < title.len() && last.starts_with(name)
-            || sites.any(|site| site.eq_ignore_ascii_case(name))
+            || sites.any(|site| {
+                site.eq_ignore_ascii_case(name) || (!name.contains(' ') && site.starts_with(name))
+            })
             || (!first.is_empty()
                 && [host, host.split('.').next().unwrap_or_default()].map(letters).contains(&first))
     }
@@ -350,7 +315,8 @@ impl Markup<'_> {
             if marks.iter().any(|(_, place)| *place != ElementPlace::Elsewhere) {
                 marks.retain(|(_, place)| *place != ElementPlace::Elsewhere);
             }
-            marks.sort_by_key(|(mark, place)| (mark.rank, self.is_of_update(mark), *place));
+            // `Updated 2 May, published 1 May`.
+            marks.sort_by_key(|(mark, place)| (mark.rank, !self.is_announced(mark), *place));
             let marks = marks.into_iter().filter(|(mark, _)| (from..to).contains(&mark.rank));
             marks.filter_map(|(mark, _)| self.value(mark.value)).find_map(|text| read(&text))
         };

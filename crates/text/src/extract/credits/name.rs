@@ -34,9 +34,11 @@ const NO_NAMES: [&str; 33] = [
     "test", "staff", "false", "true", "advertisement",
 ];
 
-/// Words that no name of a person in Chinese contains.
+/// Words that no name of a person in Chinese contains, such as those of notices about copying: `未经作者许可`.
 #[rustfmt::skip]
-const NO_PEOPLE: [&str; 42] = [
+const NO_PEOPLE: [&str; 57] = [
+    "许可", "許可", "同意", "出处", "出處", "來源", "原文", "链接", "署名", "姓名", "信息", "转载", "轉載", "授權",
+    "允许",
     "报道", "整理", "编译", "实习生", "摄", "供图", "综合", "本报", "本网", "通讯", "个人", "本人", "简介",
     "最新", "最近", "观点", "文章", "其他", "授权", "曾任", "所有", "独家", "专栏", "责任", "整合", "声明",
     "版权", "作品", "本文", "笔者", "今天", "今日", "昨日", "日前", "特约", "近日", "获悉", "了解", "表示",
@@ -204,7 +206,8 @@ pub(super) fn author(raw: &str) -> Option<String> {
         && !name.contains(['@', '{', '<', '=', '?', '。', '，', '：', ':', '!'])
         && !name.contains("://")
         && !name.contains("www.");
-    (fits && !is_none && !is_label(name)).then(|| name.to_owned())
+    let are_initials = letters <= 3 && name.chars().all(char::is_lowercase);
+    (fits && !is_none && !are_initials && !is_label(name)).then(|| name.to_owned())
 }
 
 /// Returns the name in the text of a link to all texts of an author.
@@ -228,8 +231,8 @@ fn is_any_case(text: &str, lower: &str) -> bool {
     text.chars().flat_map(char::to_lowercase).eq(lower.chars())
 }
 
-/// Returns true for words that announce something instead of naming a person: a word before an author's name alone or at
-/// the end, or words of which the first has a capital and the last has none.
+/// Returns true for words that announce something instead of naming a person: a word before an author's name alone or
+/// at the end, or words of which the first has a capital and the last has none.
 pub(super) fn is_label(name: &str) -> bool {
     let word = name.trim_matches(|c: char| !c.is_alphanumeric());
     let last = word.rsplit(char::is_whitespace).next().unwrap_or_default();
@@ -290,6 +293,7 @@ mod tests {
             ("Ursula von der Leyen", Some("Ursula von der Leyen")),
             ("Redaktion bay.example", Some("Redaktion bay.example")),
             ("jdoe", Some("jdoe")),
+            ("amw", None),
             ("Read more", None),
             ("Thomas More", Some("Thomas More")),
             ("admin", None),

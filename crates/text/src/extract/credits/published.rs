@@ -92,30 +92,15 @@ pub(super) fn from_url(url: &str, latest: Option<Timestamp>) -> Option<Publicati
     let path = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let (_, path) = path.split_once('/')?;
-    let parts: Vec<&str> = path.split('/').take(12).collect();
+    let parts: Vec<&str> = path.split(['/', '-', '_']).take(24).collect();
     let number = |text: &str| text.parse::<u8>().ok().filter(|_| (1..=2).contains(&text.len()));
-    let found = parts.windows(3).find_map(|parts| {
-        let year = parts[0].parse::<i32>().ok().filter(|_| parts[0].len() == 4)?;
-        PublicationTime::day(year, number(parts[1])?, number(parts[2])?)
-    });
-    let found = found.or_else(|| {
-        parts.windows(2).find_map(|parts| {
-            let (year, month) = match parts[0].split_once(['-', '_']) {
-                Some(parts) => parts,
-                None if parts[0].len() == 8 => return date::compact(parts[0]),
-                None if parts[0].len() == 4 && parts[1].len() >= 4 => (parts[0], parts[1].get(..2)?),
-                None => return None,
-            };
-            let day = parts[1].get(..if parts[0].len() == 4 { 4 } else { 2 })?;
-            let day = if parts[0].len() == 4 { day.get(2..)? } else { day };
-            let next = parts[1].as_bytes().get(if parts[0].len() == 4 { 4 } else { 2 });
-            (!next.is_some_and(u8::is_ascii_digit)).then_some(())?;
-            PublicationTime::day(year.parse().ok().filter(|_| year.len() == 4)?, number(month)?, number(day)?)
-        })
-    });
-    let found = found.or_else(|| {
-        let dashed = |part: &&&str| part.len() >= 10 && part.as_bytes()[4] == b'-';
-        parts.iter().find(dashed).and_then(|part| PublicationTime::from_iso_8601(part.get(..10)?))
+    let found = (0..parts.len()).find_map(|at| {
+        let part = |on: usize| parts.get(at + on).copied().unwrap_or_default();
+        let Some(year) = part(0).parse::<i32>().ok().filter(|_| part(0).len() == 4) else {
+            return date::compact(part(0));
+        };
+        let day = || PublicationTime::day(year, number(part(1))?, number(part(2))?);
+        day().or_else(|| date::compact(&format!("{year}{}", part(1))))
     })?;
     // Years before the web belong to the page's subject.
     let is_of_web = found.earliest_ms() > 757_382_400_000;

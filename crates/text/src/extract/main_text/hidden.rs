@@ -1,26 +1,24 @@
 //! Decides which hidden parts of a page belong to its text: collapsed sections, tab panels, the rest of an article
 //! after "read more", and the page under an open dialog.
 //!
-//! In: the tree, with the hidden elements that hold prose, the chosen blocks and the page's headline. Out: the offsets of
-//! the elements that readers would open to read. An element belongs to the text if it holds most of the prose of a page
-//! that shows no article, if it is next to chosen text in the same part of the page, or if it is one of several short
-//! sections, each below a line of its own, such as answers to questions. Parts outside of the article that a page shows
-//! (conditions, help) are not. Transparent elements are read if the page shows no article, or if there are several,
-//! as on pages whose sections appear one by one. Elements named as a dialog, a form or an advertisement are left out, and so is a copy
-//! of text shown elsewhere, for example for small screens. A class name alone, such as `paywall`, does not remove a
-//! large part of an article. Cost: linear in the nodes, blocks and hidden elements, at any depth of nesting.
+//! In: the tree, with the hidden elements that hold prose, the chosen blocks and the page's headline. Out: the offsets
+//! of the elements that readers would open to read. An element belongs to the text if it holds most of the prose of a
+//! page that shows no article, if it is next to chosen text in the same part of the page, or if it is one of several
+//! short sections, each below a line of its own, such as answers to questions. Parts outside of the article that a
+//! page shows (conditions, help) are not. Transparent elements are read if the page shows no article, or if there are
+//! several, as on pages whose sections appear one by one. Elements named as a dialog, a form or an advertisement are
+//! left out. A class name alone, such as `paywall`, does not remove a large part of an article. Cost: linear in the
+//! nodes, blocks and hidden elements, at any depth of nesting.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use memchr::memmem;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::extract::main_text::features::{PROSE_BYTES, consent, is_prose, source};
 use crate::extract::main_text::select::NEARLY_EMPTY;
 use crate::extract::parse::Unseen;
 use crate::extract::parse::count::Counts;
 use crate::extract::parse::hints::{self, Hints};
-use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Hidden, Tree};
 
@@ -70,12 +68,7 @@ pub(super) fn parts_of_text(html: &str, tree: &Tree, chosen: &[u32], headline: O
     let is_prose = |hidden: &&Hidden| {
         hidden.unseen != Unseen::Faint && hidden.counts.bytes >= PROSE_BYTES && is_punctuated(&hidden.counts)
     };
-    let mut candidates: Vec<&Hidden> = tree.hidden.iter().filter(is_prose).collect();
-    // Hashing all of the page's text is needed only for this; most pages do not get here.
-    if !candidates.is_empty() {
-        let is_shown = copies(html, tree);
-        candidates.retain(|hidden| !is_shown(hidden));
-    }
+    let candidates: Vec<&Hidden> = tree.hidden.iter().filter(is_prose).collect();
     let all: u64 =
         visible_prose(tree) + candidates.iter().map(|hidden| u64::from(hidden.counts.bytes)).sum::<u64>();
     let page = Page {
@@ -85,7 +78,6 @@ pub(super) fn parts_of_text(html: &str, tree: &Tree, chosen: &[u32], headline: O
         chosen,
         headline,
         shown: Shown::find(tree, chosen, headline),
-        flat: flat_sections(tree),
     };
     let belongs = |hidden: &Hidden| {
         let (bytes, names) = (u64::from(hidden.counts.bytes), names_against(html, hidden));
@@ -118,17 +110,6 @@ struct Page<'a> {
     /// The block with the page's title.
     headline: Option<usize>,
     shown: Option<Shown>,
-    /// The result of [`flat_sections`].
-    flat: HashMap<u32, usize>,
-}
-
-/// Returns how many collapsed sections without height have each signature.
-fn flat_sections(tree: &Tree) -> HashMap<u32, usize> {
-    let mut flat = HashMap::new();
-    for hidden in tree.hidden.iter().filter(|hidden| hidden.unseen == Unseen::Flat) {
-        *flat.entry(hidden.signature).or_default() += 1;
-    }
-    flat
 }
 
 /// The article that a page shows: chosen prose below its headline.
@@ -158,8 +139,8 @@ impl Shown {
 }
 
 impl Page<'_> {
-    /// Returns true if the page shows an article that does not have its place around the hidden element, and the element
-    /// is not an article itself.
+    /// Returns true if the page shows an article that does not have its place around the hidden element, and the
+    /// element is not an article itself.
     fn shows_article_without(&self, hidden: &Hidden) -> bool {
         let Some(shown) = &self.shown else { return false };
         let source = self.html.as_bytes().get(hidden.at as usize..hidden.end as usize).unwrap_or_default();
@@ -180,8 +161,8 @@ impl Page<'_> {
         !is_article && !is_place
     }
 
-    /// Returns true if the element is below a line of its own, such as a heading, other than the headline and lines of a
-    /// footer.
+    /// Returns true if the element is below a line of its own, such as a heading, other than the headline and lines of
+    /// a footer.
     fn is_below_line(&self, hidden: &Hidden) -> bool {
         let above = (hidden.block as usize).checked_sub(1).filter(|above| Some(*above) != self.headline);
         above.is_some_and(|above| !is_prose(&self.tree.blocks[above]) && !self.is_in_footer(above, hidden))
@@ -199,8 +180,8 @@ impl Page<'_> {
     }
 
     /// Returns the offsets of sections that are too short to be prose one by one: elements with the same structural
-    /// signature, each below a line of its own, that together are prose and are next to the text or are most of it. `all`
-    /// is the number of bytes of prose on the page.
+    /// signature, each below a line of its own, that together are prose and are next to the text or are most of it.
+    /// `all` is the number of bytes of prose on the page.
     fn short_sections(&self, all: u64) -> Vec<u32> {
         let (html, tree) = (self.html, self.tree);
         let is_below_line = |hidden: &&Hidden| {
@@ -238,7 +219,7 @@ impl Page<'_> {
 
     /// Returns true if there is chosen prose before or after the element in the same part of the page, with only short
     /// blocks in between. If that part is the whole page, there must be prose on both sides. A collapsed section
-    /// without height must be below a line of its own, or one of several.
+    /// without height must be below a line of its own.
     fn is_next_to_text(&self, hidden: &Hidden) -> bool {
         let (tree, at) = (self.tree, hidden.block as usize);
         let is_chosen =
@@ -252,9 +233,7 @@ impl Page<'_> {
         };
         let sides = [near(&mut (0..at).rev()), near(&mut (at..tree.blocks.len()))];
         let is_page = |node: u32| matches!(tree.nodes[node as usize].tag, Tag::Html | Tag::Body);
-        let is_section = hidden.unseen != Unseen::Flat
-            || self.is_below_line(hidden)
-            || self.flat.get(&hidden.signature).is_some_and(|count| *count > 1);
+        let is_section = hidden.unseen != Unseen::Flat || self.is_below_line(hidden);
         is_section
             && (sides.iter().all(Option::is_some) || sides.into_iter().flatten().any(|node| !is_page(node)))
     }
@@ -309,18 +288,6 @@ fn asks_for_consent(html: &str, hidden: &Hidden) -> bool {
 /// punctuation.
 fn is_punctuated(counts: &Counts) -> bool {
     u32::from(counts.commas) + u32::from(counts.stops) >= counts.bytes / BYTES_PER_MARK_MAX
-}
-
-/// Returns a function that returns true if the page shows the first sentence of a hidden element elsewhere.
-fn copies<'a>(html: &str, tree: &'a Tree) -> impl Fn(&Hidden) -> bool + use<'a> {
-    let first = |block: &Block| {
-        let segment = tree.segments.get(block.first_segment as usize)?;
-        let is_text = *segment != Segment::LINE_BREAK;
-        let text = html.as_bytes().get(segment.range());
-        text.filter(|_| is_text).map(|text| xxh3_64(text.trim_ascii()))
-    };
-    let shown: HashSet<u64> = tree.blocks.iter().filter(|block| is_prose(block)).filter_map(first).collect();
-    move |hidden| shown.contains(&hidden.first_run)
 }
 
 /// Returns the bytes of prose that the page shows outside of dialogs.
@@ -402,19 +369,20 @@ mod tests {
     /// Sections that readers open, panels behind tabs and text after "read more" must not be lost.
     #[test]
     fn collapsed_sections_of_an_article_belong_to_it() {
-        for body in [
-            format!("<article>{FERRY}<h2>Pier</h2><div style='display:none'>{PIER}</div></article>"),
-            format!("<article>{FERRY}<h2>Pier</h2><section hidden class=collapse>{PIER}</section></article>"),
-            format!(
-                "<article>{FERRY}<button>Read more</button><div class=more aria-hidden=true>{PIER}</div></article>"
-            ),
-            format!(
-                "<div class=tabs><div role=tabpanel>{FERRY}</div><div role=tabpanel hidden>{PIER}</div></div>"
-            ),
-            format!("<article><div><div hidden>{PIER}</div></div>{FERRY}</article>"),
+        for part in [
+            "<h2>Pier</h2><div style='display:none'>PIER</div>",
+            "<h2>Pier</h2><section hidden class=collapse>PIER</section>",
+            "<button>Read more</button><div class=more aria-hidden=true>PIER</div>",
         ] {
-            let text = text_of(&body);
-            assert!(text.contains("gearbox") && text.contains("Shopkeepers"), "{body}: {text}");
+            let text = text_of(&format!("<article>{FERRY}{}</article>", part.replace("PIER", PIER)));
+            assert!(text.contains("gearbox") && text.contains("Shopkeepers"), "{part}: {text}");
+        }
+        let tabs = format!(
+            "<div class=tabs><div role=tabpanel>{FERRY}</div><div role=tabpanel hidden>{PIER}</div></div>"
+        );
+        let first = format!("<article><div><div hidden>{PIER}</div></div>{FERRY}</article>");
+        for text in [tabs, first].map(|body| text_of(&body)) {
+            assert!(text.contains("gearbox") && text.contains("Shopkeepers"), "{text}");
         }
     }
 
@@ -443,14 +411,10 @@ mod tests {
             }
         }
         for names in ["", "class=paywall", "class=dropdown-content", "class=tooltip-text", "id=notice-body"] {
-            for body in [
-                format!("<article>{FERRY}<div {names} hidden>{PIER}{STORM}</div></article>"),
-                format!(
-                    "<article>{FERRY}<div {names} hidden><div hidden>{PIER}{STORM}</div></div></article>"
-                ),
-            ] {
-                let text = text_of(&body);
-                assert!(text.contains("Shopkeepers") && text.contains("cannery"), "{body}: {text}");
+            for (begin, end) in [("", ""), ("<div hidden>", "</div>")] {
+                let part = format!("<div {names} hidden>{begin}{PIER}{STORM}{end}</div>");
+                let text = text_of(&format!("<article>{FERRY}{part}</article>"));
+                assert!(text.contains("Shopkeepers") && text.contains("cannery"), "{part}: {text}");
             }
         }
     }
@@ -476,13 +440,6 @@ mod tests {
         assert!(text.contains("gearbox") && !text.contains("advertising"), "{text}");
     }
 
-    /// A browser does not show a `<dialog>` that is not open.
-    #[test]
-    fn closed_dialogs_are_left_out() {
-        let text = text_of(&format!("<div>{FERRY}{PIER}<dialog>{OFFER}</dialog></div>"));
-        assert!(text.contains("gearbox") && !text.contains("address"), "{text}");
-    }
-
     /// The headings of an accordion are buttons, but must not be lost with all other buttons.
     #[test]
     fn a_button_at_the_start_of_a_heading_is_its_text() {
@@ -499,59 +456,26 @@ mod tests {
         assert!(!text.contains("Copy link") && !text.contains("Send"), "{text}");
     }
 
+    /// A browser does not show labels, banners, forms, or a `<dialog>` that is not open.
     #[test]
-    fn hidden_labels_and_banners_are_left_out() {
+    fn hidden_labels_dialogs_and_forms_are_left_out() {
         let banner = "<h2>Your privacy</h2><p>We and our partners use cookies to show advertising, and to \
             measure how it performs, as long as you do not refuse that here.</p>";
-        for (body, word) in [
-            (
-                format!(
-                    "{FERRY}{PIER}<b>Size</b><i hidden>Choose one now</i><b>Shape</b><i hidden>Choose two now</i>"
-                ),
-                "Choose",
-            ),
-            (
-                format!("<article>{FERRY}<div class=notice hidden>{}</div></article>", banner.repeat(4)),
-                "refuse",
-            ),
-            (format!("<article>{FERRY}<div role=dialog hidden>{PIER}{STORM}</div></article>"), "cannery"),
-            (format!("<article>{FERRY}{PIER}<div class=popup hidden>{OFFER}</div></article>"), "address"),
+        let labels = "<b>Size</b><i hidden>Choose one now</i><b>Shape</b><i hidden>Choose two now</i>";
+        for (part, word) in [
+            (labels.to_owned(), "Choose"),
+            (format!("<div class=notice hidden>{}</div>", banner.repeat(4)), "refuse"),
+            (format!("<div role=dialog hidden>{STORM}{STORM}</div>"), "cannery"),
+            (format!("<div class=popup hidden>{OFFER}</div>"), "address"),
+            (format!("<div class=newsletter hidden>{OFFER}</div>"), "address"),
+            (format!("<form hidden>{OFFER}</form>"), "address"),
+            (format!("<dialog>{OFFER}</dialog>"), "address"),
+            (format!("<div role=dialog style='display:none'>{OFFER}</div>"), "address"),
+            (format!("</article></main><div><div hidden>{OFFER}</div></div>"), "address"),
         ] {
-            let text = text_of(&body);
-            assert!(text.contains("gearbox") && !text.contains(word), "{body}: {text}");
-        }
-    }
-
-    #[test]
-    fn hidden_dialogs_forms_and_copies_are_left_out() {
-        for (body, word, times) in [
-            (
-                format!("<article>{FERRY}{PIER}<div class=newsletter hidden>{OFFER}</div></article>"),
-                "address",
-                0,
-            ),
-            (format!("<article>{FERRY}{PIER}<form hidden>{OFFER}</form></article>"), "address", 0),
-            (
-                format!(
-                    "<article>{FERRY}{PIER}<div role=dialog style='display:none'>{OFFER}</div></article>"
-                ),
-                "address",
-                0,
-            ),
-            (
-                format!("<article>{FERRY}{PIER}</article></main><div><div hidden>{OFFER}</div></div>"),
-                "address",
-                0,
-            ),
-            (
-                format!("<article>{FERRY}{PIER}<div class=small-screens hidden>{FERRY}</div></article>"),
-                "gearbox",
-                1,
-            ),
-        ] {
-            let text = text_of(&body);
-            assert!(text.contains("Shopkeepers"), "{body}: {text}");
-            assert_eq!(text.matches(word).count(), times, "{body}: {text}");
+            let text = text_of(&format!("<article>{FERRY}{PIER}{part}</article>"));
+            assert!(text.contains("Shopkeepers"), "{part}: {text}");
+            assert!(!text.contains(word), "{part}: {text}");
         }
     }
 

@@ -1,15 +1,16 @@
 //! Finds text that is in a page's data instead of its markup, where a script would insert it.
 //!
-//! In: the page, and the ranges of its data ([`Head`](crate::extract::parse::tree::Head)). Out: paragraphs; none unless
-//! the data surely holds the page's text. It does in these places: the article's text in linked data; the posts,
-//! questions and answers of linked data, if it says that the page consists of them; the ingredients and steps of a recipe
-//! or of instructions; a product's description in linked data. Text that is not a JSON string is ignored. Cost: linear in the data, since each string is read once and
-//! decoded at most twice. Memory: the length of the data.
+//! In: the page, and the ranges of its data ([`Head`](crate::extract::parse::tree::Head)). Out: paragraphs; none
+//! unless the data surely holds the page's text. It does in these places: the article's text in linked data; the
+//! posts, questions and answers of linked data, if it says that the page consists of them; the ingredients and steps
+//! of a recipe or of instructions; a product's description in linked data. Text that is not a JSON string is ignored.
+//! Cost: linear in the data, since each string is read once and decoded at most twice. Memory: the length of the data.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::extract::document::{Paragraph, ParagraphKind};
+use crate::extract::main_text::features::described::article_body;
 use crate::extract::main_text::json::{Json, unescaped};
 use crate::extract::parse::entities::decoded;
 use crate::extract::parse::marks::MarkKind;
@@ -25,12 +26,13 @@ pub(super) const TEXT_BYTES_MIN: usize = 100;
 /// Returns the text in the data of `html`.
 pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     let range = |segment: Segment| html.get(segment.range());
-    let found = paragraphs(tree.head.body.and_then(range).unwrap_or_default());
+    let scripts = tree.marks.iter().filter(|mark| mark.kind == MarkKind::LinkedData);
+    let scripts: Vec<&str> = scripts.filter_map(|mark| range(mark.value)).collect();
+    let body = article_body(scripts.iter().map(|script| script.as_bytes()));
+    let found = paragraphs(body.and_then(|body| std::str::from_utf8(body).ok()).unwrap_or_default());
     if !found.is_empty() {
         return found;
     }
-    let scripts = tree.marks.iter().filter(|mark| mark.kind == MarkKind::LinkedData);
-    let scripts: Vec<&str> = scripts.filter_map(|mark| range(mark.value)).collect();
     let scripts: Vec<Json<'_>> = scripts.into_iter().map(Json::parse).collect();
     let named = |wanted: &str| {
         let values = scripts.iter().flat_map(|script| &script.values);

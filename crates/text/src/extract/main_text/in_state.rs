@@ -87,8 +87,8 @@ fn text_of_states(html: &str, tree: &Tree, states: &[Json<'_>]) -> Vec<Paragraph
     if bytes(&by_title) > bytes(&by_description) { by_title } else { by_description }
 }
 
-/// Returns the state that Next.js sends in strings of several scripts, `self.__next_f.push([1,"…"])`: rows of JSON. A long
-/// string has a row of its own, `5:T2f0,…`, which replaces the reference to it, `"$5"`.
+/// Returns the state that Next.js sends in strings of several scripts, `self.__next_f.push([1,"…"])`: rows of JSON. A
+/// long string has a row of its own, `5:T2f0,…`, which replaces the reference to it, `"$5"`.
 fn flight(html: &str) -> Option<String> {
     let mut stream = String::new();
     let mut rest = html;
@@ -173,7 +173,6 @@ fn by_description(states: &[Json<'_>], descriptions: &[&[u8]]) -> Vec<Paragraph>
     let mut described = Described::default();
     described.gather(
         descriptions.iter().copied(),
-        None,
         std::iter::empty(),
         texts.iter().map(|(_, value)| value.text.as_bytes()),
     );
@@ -189,13 +188,16 @@ fn by_description(states: &[Json<'_>], descriptions: &[&[u8]]) -> Vec<Paragraph>
         let mut object = value.object;
         for _ in 0..LEVELS_MAX {
             let parts = state.named(object, value.name);
-            if prose_bytes(&parts) >= PROSE_MIN as usize {
+            let (prose, bytes) =
+                (prose_bytes(&parts), parts.iter().map(|part| part.text.len()).sum::<usize>());
+            if prose >= PROSE_MIN as usize && prose * 2 > bytes {
                 return parts.into_iter().flat_map(|part| paragraphs(part.text)).collect();
             }
             object = state.objects[object].parent;
         }
     }
-    paragraphs(value.text)
+    // What only repeats the description is no text, and neither is a list of the page's `<meta>`.
+    if value.text.len() > repeated { paragraphs(value.text) } else { Vec::new() }
 }
 
 /// Returns the longest text that is in an object with the page's title.
@@ -203,10 +205,13 @@ fn by_title(states: &[Json<'_>], title: &str) -> Vec<Paragraph> {
     if title.len() < TITLE_BYTES_MIN {
         return Vec::new();
     }
+    // The page's title may end with the site's name. Escapes make a string up to six times as long.
     let is_title = |value: &Value<'_>| {
-        // Escapes make a string up to six times as long.
-        (title.len()..=title.len() * 6 + 100).contains(&value.text.len())
-            && unescaped(value.text).is_some_and(|text| single_spaced(&decoded(&text)) == title)
+        (TITLE_BYTES_MIN.max(title.len() / 2)..=title.len() * 6 + 100).contains(&value.text.len())
+            && unescaped(value.text).is_some_and(|text| {
+                let text = single_spaced(&decoded(&text));
+                text.len() * 2 >= title.len() && title.starts_with(&text)
+            })
     };
     let titles = states.iter().flat_map(|state| {
         state.values.iter().filter(|value| is_title(value)).map(move |title| (state, title.object))

@@ -23,6 +23,7 @@ mod in_state;
 mod json;
 mod score;
 mod select;
+pub(super) mod thread;
 mod title;
 pub mod training;
 mod write;
@@ -45,14 +46,9 @@ const BYTE_STEPS: u64 = 10;
 /// Steps of work per block, each time the blocks are scored.
 const BLOCK_STEPS: u64 = 2500;
 
-/// Minimum bytes of prose on a page whose blocks are chosen again if next to nothing was kept. Also the minimum bytes
-/// of text in the page of an `<iframe srcdoc>` that is used instead.
+/// Minimum bytes of text in the page of an `<iframe srcdoc>`, or in a script's state, that is used instead of the
+/// page's.
 const PROSE_MIN: u32 = 400;
-/// One part in this many of a page's prose must be kept; otherwise the blocks are chosen again. On either
-/// half of the labelled pages, a tenth to three tenths give the same result: the texts of two forum pages are kept
-/// that were lost without this rule, and no page gets worse.
-const KEPT_DIVISOR: u32 = 10;
-
 /// Minimum number of terms and definitions among the chosen blocks of a reference, such as API documentation. This
 /// limit and the next were chosen with both halves of the labelled API documentation (ADR 38); with a value of twelve
 /// or more, the result on one half gets worse.
@@ -70,6 +66,8 @@ pub(super) struct MainText<'a> {
     pub(super) tree: &'a Tree,
     /// The chosen blocks, in the page's order.
     pub(super) chosen: &'a [u32],
+    /// The block with the page's title.
+    pub(super) title_block: Option<usize>,
     /// For each block of the page, the kinds of phrases in it.
     pub(super) phrases: &'a [Phrases],
 }
@@ -147,7 +145,13 @@ impl Chooser {
     /// Returns the main text of `html`, which must be the last page for which blocks were chosen.
     pub(super) fn main_text<'a>(&'a self, html: &'a str) -> MainText<'a> {
         let (tree, selection) = (&self.tree, &self.selection);
-        MainText { html, tree, chosen: selection.blocks(), phrases: selection.phrases() }
+        MainText {
+            html,
+            tree,
+            chosen: selection.blocks(),
+            title_block: selection.headline(),
+            phrases: selection.phrases(),
+        }
     }
 
     /// Returns true if the page has an article, but only the frame of its site was chosen.
@@ -197,9 +201,8 @@ impl Chooser {
     }
 
     /// Chooses the blocks that are probably main text. Also reads hidden parts that belong to the text, or all hidden
-    /// parts if only they have text. If next to nothing is kept of a page with much prose, or the page is a reference,
-    /// chooses again without the evidence of names, because a reference names its parts `member`, `details` and
-    /// `summary`.
+    /// parts if only they have text. Chooses again without the evidence of names if the page is a reference, which
+    /// names its parts `member`, `details` and `summary`.
     fn choose_likely(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
         self.parse(html, Show::Also(&[]), work)?;
         self.select(html, Names::Read, work)?;
@@ -213,14 +216,6 @@ impl Chooser {
         }
         if self.is_reference() {
             self.select(html, Names::Doubted, work)?;
-            return Ok(());
-        }
-        let (kept, prose) = (self.selection.bytes(&self.tree), self.selection.prose(&self.tree));
-        if prose >= PROSE_MIN && kept < prose / KEPT_DIVISOR {
-            self.select(html, Names::Doubted, work)?;
-            if self.selection.bytes(&self.tree) < 2 * kept {
-                self.select(html, Names::Read, work)?;
-            }
         }
         Ok(())
     }
@@ -274,9 +269,9 @@ impl Chooser {
         scan::scan(html.as_bytes(), &mut builder)
     }
 
-    /// Parses the page again with hidden nodes, `<noscript>`, `<template>` and the like. Returns true if the new tree has
-    /// more than four times as much text or prose. This is for pages that a script shows or builds, such as threads of
-    /// Discourse; prose counts because their menus may be longer than the text.
+    /// Parses the page again with hidden nodes, `<noscript>`, `<template>` and the like. Returns true if the new tree
+    /// has more than four times as much text or prose. This is for pages that a script shows or builds, such as
+    /// threads of Discourse; prose counts because their menus may be longer than the text.
     fn parse_hidden(&mut self, html: &str, show: Show<'_>, work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
         let prose = hidden::visible_prose(&self.tree).max(self.selection.bytes(&self.tree).into());

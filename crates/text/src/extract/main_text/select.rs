@@ -10,13 +10,20 @@ use crate::extract::main_text::features::context::Context;
 use crate::extract::main_text::features::phrases::Phrases;
 use crate::extract::main_text::features::{Features, Names, is_prose};
 use crate::extract::main_text::score::{Weights, Writing, score};
-use crate::extract::main_text::{frame, gaps};
+use crate::extract::main_text::{frame, gaps, thread};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Block, Node, Tree, declared};
+use crate::extract::parse::tree::{Block, Node, Tree, block_flag, declared};
 
 /// Minimum probability of a chosen block, in thousandths. Without it, blocks would be chosen even on a page without any
 /// text.
 pub(super) const PROBABILITY_MIN: u16 = 60;
+
+/// [`PROBABILITY_MIN`] of a page with code on which a block with the page's own description is probably main text: there,
+/// doubtful blocks are lists of other pages. On pages of other kinds they may be text, such as the steps of a recipe.
+const PROBABILITY_MIN_DESCRIBED: u16 = 450;
+
+/// Minimum probability, in thousandths, at which a block with the page's own description is probably main text.
+const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 
 /// Minimum bytes of text outside of comments on a page whose comments may be left out.
 const OTHER_TEXT_MIN: u64 = 200;
@@ -37,6 +44,8 @@ pub(super) struct Selection {
     features: Features,
     context: Context,
     probabilities: Vec<u16>,
+    /// Minimum probability of a chosen block of the page, in thousandths.
+    probability_min: u16,
 }
 
 impl Selection {
@@ -71,11 +80,6 @@ impl Selection {
         self.chosen.iter().map(|&block| tree.blocks[block as usize].counts.bytes).sum()
     }
 
-    /// Returns the bytes of text in blocks of `tree` that count as prose.
-    pub(super) fn prose(&self, tree: &Tree) -> u32 {
-        self.features.prose(tree)
-    }
-
     /// Chooses among the blocks of `tree`.
     pub(super) fn select(&mut self, tree: &Tree, html: &str, config: &ExtractConfig, names: Names) {
         let blocks = tree.blocks.len();
@@ -88,34 +92,32 @@ impl Selection {
         for (at, probability) in probabilities.iter_mut().enumerate() {
             let is_named =
                 weights.named_out && names == Names::Read && features.is_named_boilerplate(tree, at);
-            let block = &tree.blocks[at];
-            let is_announced = names == Names::Read && features.is_announced(block);
-            if features.kept_out[at] || features.is_apart(block) || is_named || is_announced {
+            if features.kept_out[at] || features.is_apart(&tree.blocks[at]) || is_named {
                 *probability = 0;
             } else if features.is_told(at) {
                 *probability = 1000;
             }
         }
-        let limit = self::limit(tree, probabilities).max(PROBABILITY_MIN);
+        let is_code = |block: &Block| block.features & block_flag::PREFORMATTED != 0;
+        let mut likely = (0..blocks).filter(|at| probabilities[*at] >= DESCRIBED_PROBABILITY_MIN);
+        let is_described = tree.blocks.iter().any(is_code) && likely.any(|at| features.is_described(at));
+        self.probability_min = if is_described { PROBABILITY_MIN_DESCRIBED } else { PROBABILITY_MIN };
+        let limit = self::limit(tree, probabilities).max(self.probability_min);
         drop_comments(tree, features, probabilities, limit, weights.comments_min);
         self.choose_probable(tree);
     }
 
     /// Chooses the blocks that are probable enough for this page.
     fn choose_probable(&mut self, tree: &Tree) {
-        let limit = self::limit(tree, &self.probabilities).max(PROBABILITY_MIN);
+        let limit = self::limit(tree, &self.probabilities).max(self.probability_min);
         self.chosen.clear();
         let likely = self.probabilities.iter().enumerate().filter(|(_, probability)| **probability >= limit);
         self.chosen.extend(likely.filter_map(|(at, _)| u32::try_from(at).ok()));
         self.complete_bodies(tree);
-        if self.bytes(tree) < NEARLY_EMPTY && self.is_all_links(tree) {
-            // A menu is not a text, even if there is nothing else.
-            self.chosen.clear();
-        }
     }
 
-    /// Adds the rest of each part that the page calls the article's body and of which a block is chosen: its sentences,
-    /// whatever the names around them, except in comments and in elements for something else.
+    /// Adds the rest of each part that the page calls the article's body, if some but less than half of its sentences
+    /// are chosen, whatever the names around them, except in comments and in elements for something else.
     fn complete_bodies(&mut self, tree: &Tree) {
         let mut found = Vec::new();
         let mut from = 0;
@@ -141,7 +143,11 @@ impl Selection {
                     tree.ancestors(block.node).take(BODY_LEVELS_MAX).take_while(|node| *node != body);
                 (is_prose(block) || (block.counts.stops > 0 && block.links == 0)) && !around.any(is_other)
             };
-            found.extend((first_block..end_block).filter(is_sentence));
+            let sentences: Vec<u32> = (first_block..end_block).filter(is_sentence).collect();
+            let is_chosen = |block: &&u32| self.chosen.binary_search(block).is_ok();
+            if sentences.iter().filter(is_chosen).count() * 2 < sentences.len() {
+                found.extend(sentences);
+            }
         }
         if !found.is_empty() {
             self.chosen.append(&mut found);
@@ -150,10 +156,10 @@ impl Selection {
         }
     }
 
-    /// Chooses again among the other blocks if the chosen ones have nothing of what the page is about. If none has, keeps
-    /// the choice, and returns true if the page has an article.
+    /// Chooses again among the other blocks if the chosen ones have nothing of what the page is about. If none has,
+    /// keeps the choice, and returns true if the page has an article.
     pub(super) fn leave_frame(&mut self, html: &str, tree: &Tree) -> bool {
-        if !self.is_frame(html, tree) {
+        if self.is_thread(tree) || !self.is_frame(html, tree) {
             return false;
         }
         let (chosen, probabilities) = (self.chosen.clone(), self.probabilities.clone());
@@ -175,8 +181,16 @@ impl Selection {
             && frame::is_frame(html, tree, self.features.headline, &self.chosen, self.bytes(tree))
     }
 
-    /// Adds the blocks that fill gaps in the chosen text.
+    /// Returns true if the chosen text is that of a thread.
+    fn is_thread(&self, tree: &Tree) -> bool {
+        thread::is_thread(tree, &self.chosen, self.bytes(tree).into())
+    }
+
+    /// Adds the blocks that fill gaps in the chosen text. Between the posts of a thread are their authors.
     pub(super) fn fill_gaps(&mut self, tree: &Tree) {
+        if self.is_thread(tree) {
+            return;
+        }
         gaps::fill(tree, &self.features, &self.probabilities, &mut self.chosen);
     }
 
@@ -185,17 +199,10 @@ impl Selection {
     pub(super) fn choose_all(&mut self, tree: &Tree) {
         self.chosen = (0..).take(tree.blocks.len()).collect();
     }
-
-    fn is_all_links(&self, tree: &Tree) -> bool {
-        let sum = |of: fn(&Block) -> u32| -> u32 {
-            self.chosen.iter().map(|&block| of(&tree.blocks[block as usize])).sum()
-        };
-        self.stops(tree) == 0 && sum(|block| block.link_bytes) * 10 >= sum(|block| block.counts.bytes) * 9
-    }
 }
 
-/// Sets the probabilities of comments to zero if there is enough other text. Comments with a mean probability of at least `probability_min` are kept: like the posts of a forum, they are the purpose of the
-/// page.
+/// Sets the probabilities of comments to zero if there is enough other text. Comments with a mean probability of at
+/// least `probability_min` are kept: like the posts of a forum, they are the purpose of the page.
 fn drop_comments(
     tree: &Tree,
     features: &Features,

@@ -19,8 +19,8 @@ impl Builder<'_> {
         top.is_some_and(|top| top.features & (open::FOREIGN | open::INTEGRATION) == open::FOREIGN)
     }
 
-    /// Closes the title or description of a drawing in which a block of HTML begins. Neither holds blocks, so its end tag
-    /// is missing; the standard lets it hold the rest of the page, which nobody would see.
+    /// Closes the title or description of a drawing in which a block of HTML begins. Neither holds blocks, so its end
+    /// tag is missing; the standard lets it hold the rest of the page, which nobody would see.
     pub(super) fn close_label(&mut self, tag: Tag) {
         let label = self.last(Tag::Title).max(self.last(Tag::Desc));
         if label > 0 && label == self.scope && tag.is(flag::BLOCK) {
@@ -113,45 +113,12 @@ fn is_integration_point(tag: Tag) -> bool {
 /// Returns true if the start tag ends a drawing or formula. `<font>` does so only with some attributes, which are not
 /// read.
 fn breaks_out(tag: Tag) -> bool {
-    matches!(
-        tag,
-        Tag::B
-            | Tag::Big
-            | Tag::Blockquote
-            | Tag::Body
-            | Tag::Br
-            | Tag::Center
-            | Tag::Code
-            | Tag::Dd
-            | Tag::Div
-            | Tag::Dl
-            | Tag::Dt
-            | Tag::Em
-            | Tag::Embed
-            | Tag::Head
-            | Tag::Hr
-            | Tag::I
-            | Tag::Img
-            | Tag::Li
-            | Tag::Listing
-            | Tag::Menu
-            | Tag::Meta
-            | Tag::Nobr
-            | Tag::Ol
-            | Tag::P
-            | Tag::Pre
-            | Tag::Ruby
-            | Tag::S
-            | Tag::Small
-            | Tag::Span
-            | Tag::Strong
-            | Tag::Strike
-            | Tag::Sub
-            | Tag::Sup
-            | Tag::Table
-            | Tag::Tt
-            | Tag::U
-            | Tag::Ul
-            | Tag::Var
-    ) || tag.heading_level() != 0
+    #[rustfmt::skip]
+    const TAGS: [Tag; 38] = [
+        Tag::B, Tag::Big, Tag::Blockquote, Tag::Body, Tag::Br, Tag::Center, Tag::Code, Tag::Dd, Tag::Div, Tag::Dl,
+        Tag::Dt, Tag::Em, Tag::Embed, Tag::Head, Tag::Hr, Tag::I, Tag::Img, Tag::Li, Tag::Listing, Tag::Menu, Tag::Meta,
+        Tag::Nobr, Tag::Ol, Tag::P, Tag::Pre, Tag::Ruby, Tag::S, Tag::Small, Tag::Span, Tag::Strong, Tag::Strike,
+        Tag::Sub, Tag::Sup, Tag::Table, Tag::Tt, Tag::U, Tag::Ul, Tag::Var,
+    ];
+    TAGS.contains(&tag) || tag.heading_level() != 0
 }

@@ -15,15 +15,9 @@ use crate::extract::parse::{Builder, index, segment_of};
 /// Maximum number of `@type` names that are read in one script of linked data.
 const LINKED_TYPES_MAX: usize = 64;
 
-/// Minimum length in bytes of an article's text in linked data that counts as a text.
-const BODY_BYTES_MIN: usize = 100;
-
 impl Builder<'_> {
-    /// Reads a script with linked data: the kinds of page that it names, and the article's text.
+    /// Reads a script with linked data: the kinds of page that it names.
     pub(in crate::extract) fn linked_data(&mut self, start: usize, end: usize) {
-        if self.tree.head.body.is_none() {
-            self.article_body(start, end);
-        }
         self.mark(MarkKind::LinkedData, 0, segment_of(start, end));
         let data = &self.html[start..end];
         for at in memmem::find_iter(data, b"\"@type\"").take(LINKED_TYPES_MAX) {
@@ -42,26 +36,6 @@ impl Builder<'_> {
                 b"QAPage" | b"FAQPage" => declared::QUESTIONS,
                 _ => 0,
             };
-        }
-    }
-
-    /// Reads the value of `"articleBody"` in linked data.
-    fn article_body(&mut self, start: usize, end: usize) {
-        let data = &self.html[start..end];
-        let Some(at) = memmem::find(data, b"\"articleBody\"") else { return };
-        let value = at + b"\"articleBody\"".len();
-        let Some(quote) = data[value..].iter().take(9).position(|byte| *byte == b'"') else { return };
-        let from = value + quote + 1;
-        let mut to = from;
-        while let Some(next) = memchr::memchr2(b'"', b'\\', &data[to..]) {
-            to += next;
-            if data[to] == b'"' {
-                break;
-            }
-            to = (to + 2).min(data.len());
-        }
-        if to - from >= BODY_BYTES_MIN {
-            self.tree.head.body = segment_of(start + from, start + to);
         }
     }
 

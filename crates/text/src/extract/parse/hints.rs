@@ -77,29 +77,8 @@ pub(in crate::extract) const CODE: Hints = 1 << 30;
 pub(in crate::extract) const CONSENT: Hints = 1 << 31;
 
 /// Hints of boilerplate. They are not trusted on a node that holds most of the page's best run of text.
-pub(in crate::extract) const BOILERPLATE: Hints = NAV
-    | HEADER
-    | FOOTER
-    | SIDE
-    | COMMENT
-    | RELATED
-    | SHARE
-    | AD
-    | META
-    | POPUP
-    | CRUMB
-    | PAGER
-    | FORM
-    | USER
-    | WIDGET
-    | CAPTION
-    | TOC
-    | PROMO
-    | TITLE
-    | LIST
-    | AUTHOR
-    | TAGS
-    | COPYRIGHT;
+pub(in crate::extract) const BOILERPLATE: Hints =
+    !(HIDDEN | CONTENT | ARTICLE | MAIN | POST | SUMMARY | PRODUCT | CODE | CONSENT);
 
 /// Words of names in lower case, with their hints. Chinese sites use English, pinyin and its initials.
 const WORDS: &[(&str, Hints)] = &[

@@ -40,7 +40,6 @@ pub(in crate::extract) use stack::Stack;
 use stack::{Inside, Open, open};
 pub(in crate::extract) use unseen::Unseen;
 use unseen::{is_mark, unseen};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Minimum length in bytes of a run of text in a hidden element that counts as prose.
 const HIDDEN_RUN_MIN: usize = 40;
@@ -267,9 +266,6 @@ impl<'a> Builder<'a> {
         if end - start < HIDDEN_RUN_MIN {
             return;
         }
-        if hidden.counts.bytes == 0 {
-            hidden.first_run = xxh3_64(self.html[start..end].trim_ascii());
-        }
         count(&self.html[start..end], &mut hidden.counts);
     }
 
@@ -421,7 +417,6 @@ impl<'a> Builder<'a> {
             hints: hints::from_tag(tag) | hints::from_role(attributes.role) | names[0] | names[1],
             counts: Counts::default(),
             all: Counts::default(),
-            first_run: 0,
         });
     }
 

@@ -59,8 +59,6 @@ pub(in crate::extract) struct Hidden {
     pub(in crate::extract) counts: Counts,
     /// Counts of all runs of the element that are not links.
     pub(in crate::extract) all: Counts,
-    /// Hash of the first run in `counts`, for finding a part that the page shows elsewhere.
-    pub(in crate::extract) first_run: u64,
 }
 
 /// A block element.
@@ -136,8 +134,6 @@ pub(in crate::extract) struct Head {
     pub(in crate::extract) social_title: Option<Segment>,
     /// Descriptions for search engines and social networks.
     pub(in crate::extract) descriptions: [Option<Segment>; 3],
-    /// The article's text in linked data.
-    pub(in crate::extract) body: Option<Segment>,
     /// The longest page in an `<iframe srcdoc>`.
     pub(in crate::extract) inner_page: Option<Segment>,
     /// Kinds of page that the page declares, as bits of [`declared`].

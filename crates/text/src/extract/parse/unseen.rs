@@ -66,8 +66,8 @@ fn may_hide(style: &[u8]) -> bool {
     })
 }
 
-/// Returns true if no tag between the start of `source`, a start tag, and the next text sets the size of letters, as far
-/// as its attributes tell.
+/// Returns true if no tag between the start of `source`, a start tag, and the next text sets the size of letters, as
+/// far as its attributes tell.
 fn begins_small(source: &[u8]) -> bool {
     let mut rest = &source[..source.len().min(LETTER_TAGS_BYTES_MAX)];
     let mut is_first = true;
@@ -251,7 +251,7 @@ fn declarations(style: &str) -> impl Iterator<Item = &str> {
 
 /// Class names of elements that programs insert into a line, but that are not part of its text: links from a heading to
 /// itself, "edit" links of wikis, words for screen readers, noise of forums.
-const MARKS: [&[u8]; 9] = [
+const MARKS: [&[u8]; 10] = [
     b"headerlink",
     b"hash-link",
     b"anchorjs-link",
@@ -260,13 +260,14 @@ const MARKS: [&[u8]; 9] = [
     b"sr-only",
     b"visually-hidden",
     b"screen-reader-text",
-    // Letters against copying, new at each request.
+    // Letters against copying, new at each request, and notes on the last edit.
     b"jammer",
+    b"pstatus",
 ];
 
 /// Returns true if a program has inserted the element into a line, and it is not part of the text.
 pub(in crate::extract) fn is_mark(tag: Tag, class: &[u8]) -> bool {
-    matches!(tag, Tag::A | Tag::Span | Tag::Font)
+    matches!(tag, Tag::A | Tag::Span | Tag::Font | Tag::I)
         && class.len() >= "jammer".len()
         && class.split(u8::is_ascii_whitespace).any(|name| MARKS.contains(&name))
 }

@@ -1,15 +1,18 @@
 //! Finds parts of a page that read like its article and are not: what the site says about itself in a header, a side
-//! column or a widget, and the next articles, which endless scrolling appends.
+//! column or a widget, the next articles, which endless scrolling appends, teasers of other pages ("You might also
+//! like"), and invitations to subscribe ("Join our newsletter").
 //!
-//! In: the nodes, and the headline, a heading with the page's title. Out: for each node, whether it is in such a part.
-//! The article is the innermost element around the headline and most of the prose below it, up to the last prose outside
-//! of such parts. Only what is outside of the article is found, so its own header stays, and so does all text of a page
-//! that has more prose above its headline than below it. Cost: linear in
-//! the nodes.
+//! In: the nodes, the phrases of each block, and the headline, a heading with the page's title. Out: for each node,
+//! whether it is in such a part. The article is the innermost element around the headline and most of the prose below
+//! it, up to the last prose outside of such parts. A site's words about itself are found only outside of it, so its
+//! own header stays, and so does all text of a page that has more prose above its headline than below it. Teasers and
+//! invitations say so in their first line. The learned weights take all of these for text, because they judge each
+//! block by its neighbourhood. Cost: linear in the nodes.
 
 use std::ops::Range;
 
-use super::{PROSE_BYTES, Sums, is_prose, source};
+use super::phrases::{self, Phrases};
+use super::{NAMED_BYTES_MAX, PROSE_BYTES, Sums, is_heading, is_prose, source};
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Node, Tree, block_flag};
@@ -35,30 +38,41 @@ const FRAME: Hints = hints::HEADER | hints::SIDE;
 /// Names of parts that hold an article.
 const TEXT: Hints = hints::CONTENT | hints::ARTICLE | hints::MAIN | hints::POST;
 
+/// Maximum bytes of text in an invitation to subscribe.
+const INVITATION_BYTES_MAX: u32 = 600;
+
 /// Writes into `apart` whether each node is in such a part; `headline` is the block of the page's title.
-pub(super) fn find(tree: &Tree, html: &[u8], sums: &[Sums], headline: Option<usize>, apart: &mut Vec<bool>) {
+pub(super) fn find(
+    tree: &Tree,
+    html: &[u8],
+    sums: &[Sums],
+    phrases: &[Phrases],
+    headline: Option<usize>,
+    apart: &mut Vec<bool>,
+) {
+    let article = headline.map(|headline| Article::find(tree, html, sums, headline));
+    let mut holds_form: Vec<bool> = tree.nodes.iter().map(|node| node.tag == Tag::Form).collect();
+    for (at, node) in tree.nodes.iter().enumerate().skip(1).rev() {
+        holds_form[node.parent as usize] |= holds_form[at];
+    }
     apart.clear();
-    apart.resize(tree.nodes.len(), false);
-    let Some(headline) = headline else { return };
-    let around: Vec<&Node> =
-        tree.ancestors(tree.blocks[headline].node).map(|node| &tree.nodes[node as usize]).collect();
-    let article = around.iter().find(|node| node.tag == Tag::Article).copied();
-    let is_main = |node: &&Node| node.hints & hints::MAIN != 0 || node.tag == Tag::Article;
-    let main_parts = tree.nodes.iter().filter(is_main).map(|node| node.first_block).collect();
-    let page = Page { tree, html, sums, headline, article, main_parts };
-    let [frames_before, frames_after] = page.frames();
-    let before = page.prose_outside(0..headline, &frames_before);
-    let after = page.prose_outside(headline + 1..tree.blocks.len(), &frames_after);
-    let shows_article = after >= ARTICLE_BYTES_MIN && after >= before;
-    let article = around.iter().find(|node| 2 * page.prose(node, headline + 1) >= after);
-    let article_end =
-        article.map_or(usize::MAX, |node| node.end_block as usize).min(page.last_prose(&frames_after));
-    let is_first = |node: &&&Node| is_named(node) && page.prose(node, headline + 1) >= ARTICLE_BYTES_MIN;
-    let firsts: Vec<&Node> = around.iter().filter(is_first).copied().take(FIRSTS_MAX).collect();
-    for (at, node) in tree.nodes.iter().enumerate().skip(1) {
-        let is_outside = node.end_block as usize <= headline || node.first_block as usize >= article_end;
-        let is_frame = shows_article && is_outside && page.is_frame(node);
-        apart[at] = apart[node.parent as usize] || is_frame || page.is_appended(node, &firsts);
+    apart.push(false);
+    for (node, has_form) in tree.nodes.iter().zip(holds_form).skip(1) {
+        let (first, end) = (node.first_block as usize, node.end_block as usize);
+        let says = |kind: u32| {
+            first < end
+                && tree.blocks[first].counts.bytes < NAMED_BYTES_MAX
+                && phrases[first] >> kind & 1 != 0
+        };
+        let is_below = headline.is_some_and(|headline| headline < first);
+        let teases = is_below && node.hints & hints::RELATED != 0 && says(phrases::RELATED);
+        let invites = has_form
+            && sums[end].bytes - sums[first].bytes <= INVITATION_BYTES_MAX
+            && says(phrases::ACCOUNT)
+            && headline.is_none_or(|headline| is_below || end <= headline)
+            && is_heading(tree, &tree.blocks[first]);
+        let is_other = article.as_ref().is_some_and(|article| article.leaves_out(node));
+        apart.push(apart[node.parent as usize] || teases || invites || is_other);
     }
 }
 
@@ -67,28 +81,69 @@ fn is_named(node: &Node) -> bool {
     node.tag == Tag::Article || node.hints & (hints::ARTICLE | hints::POST) != 0
 }
 
-struct Page<'a> {
+/// A page and the article that it shows.
+struct Article<'a> {
     tree: &'a Tree,
     html: &'a [u8],
     sums: &'a [Sums],
     headline: usize,
     /// The innermost `<article>` around the headline.
-    article: Option<&'a Node>,
+    element: Option<&'a Node>,
+    /// The elements around the headline that may be the first of several articles.
+    firsts: Vec<&'a Node>,
     /// The first blocks of the parts that are named as the main one, in order.
     main_parts: Vec<u32>,
+    /// True if there is enough prose below the headline.
+    is_shown: bool,
+    /// The end of the article.
+    end: usize,
 }
 
-impl Page<'_> {
+impl<'a> Article<'a> {
+    fn find(tree: &'a Tree, html: &'a [u8], sums: &'a [Sums], headline: usize) -> Self {
+        let around = || tree.ancestors(tree.blocks[headline].node).map(|node| &tree.nodes[node as usize]);
+        let is_main = |node: &&Node| node.hints & hints::MAIN != 0 || node.tag == Tag::Article;
+        let mut article = Self {
+            tree,
+            html,
+            sums,
+            headline,
+            element: around().find(|node| node.tag == Tag::Article),
+            firsts: Vec::new(),
+            main_parts: tree.nodes.iter().filter(is_main).map(|node| node.first_block).collect(),
+            is_shown: false,
+            end: 0,
+        };
+        let [frames_before, frames_after] = article.frames();
+        let before = article.prose_outside(0..headline, &frames_before);
+        let after = article.prose_outside(headline + 1..tree.blocks.len(), &frames_after);
+        let prose = |node: &&Node| article.prose(node, headline + 1);
+        let end =
+            around().find(|node| 2 * prose(node) >= after).map_or(usize::MAX, |node| node.end_block as usize);
+        let firsts = around().filter(|node| is_named(node) && prose(node) >= ARTICLE_BYTES_MIN);
+        let firsts = firsts.take(FIRSTS_MAX).collect();
+        article.end = end.min(article.last_prose(&frames_after));
+        article.firsts = firsts;
+        article.is_shown = after >= ARTICLE_BYTES_MIN && after >= before;
+        article
+    }
+
+    /// Returns true if the node is a frame outside of the article, or another article.
+    fn leaves_out(&self, node: &Node) -> bool {
+        let is_outside = node.end_block as usize <= self.headline || node.first_block as usize >= self.end;
+        self.is_shown && is_outside && self.is_frame(node) || self.is_appended(node)
+    }
+
     /// Returns the bytes of prose in the node, from the block `from` on.
     fn prose(&self, node: &Node, from: usize) -> u32 {
         let end = node.end_block as usize;
         self.sums[end].text - self.sums[from.clamp(node.first_block as usize, end)].text
     }
 
-    /// Returns true if the node does not hold the headline, and is a header, a side column or a widget by its element or
-    /// name. After the headline, and outside of its `<article>`, only asides and what calls itself a sidebar count, if
-    /// prose comes first, and neither code begins nor a main part is within: other parts have headers, columns of an
-    /// article may be called `right`, and a layout may be called after its sidebar.
+    /// Returns true if the node does not hold the headline, and is a header, a side column or a widget by its element
+    /// or name. After the headline, and outside of its `<article>`, only asides and what calls itself a sidebar count,
+    /// if prose comes first, and neither code begins nor a main part is within: other parts have headers, columns of
+    /// an article may be called `right`, and a layout may be called after its sidebar.
     fn is_frame(&self, node: &Node) -> bool {
         let (first, end) = (node.first_block as usize, node.end_block as usize);
         if end <= self.headline {
@@ -97,7 +152,7 @@ impl Page<'_> {
         }
         first > self.headline
             && self.sums[first].text - self.sums[self.headline].text >= ARTICLE_BYTES_MIN
-            && self.article.is_none_or(|article| node.end_block > article.end_block)
+            && self.element.is_none_or(|article| node.end_block > article.end_block)
             && self.tree.blocks.get(first).is_none_or(|block| block.features & block_flag::PREFORMATTED == 0)
             && (node.tag == Tag::Aside || self.is_sidebar(node))
             && !self.holds_main_part(node)
@@ -109,8 +164,8 @@ impl Page<'_> {
         self.main_parts.get(next).is_some_and(|first| *first < node.end_block)
     }
 
-    /// Returns true if a class of the start tag is `widget`. Others with that word are of page builders, which call any part
-    /// so.
+    /// Returns true if a class of the start tag is `widget`. Others with that word are of page builders, which call
+    /// any part so.
     fn is_widget(&self, node: &Node) -> bool {
         let ends_word = |byte: Option<&u8>| byte.is_some_and(|byte| b"\"'= >".contains(byte));
         let tag = self.start_tag(node);
@@ -130,7 +185,8 @@ impl Page<'_> {
         &source[..memchr::memchr(b'>', source).map_or(source.len(), |end| end + 1)]
     }
 
-    /// Returns the block ranges of these parts that are outside of the article, in order: before and after the headline.
+    /// Returns the block ranges of these parts that are outside of the article, in order: before and after the
+    /// headline.
     fn frames(&self) -> [Vec<Range<usize>>; 2] {
         let mut found = [Vec::new(), Vec::new()];
         let mut end = 0;
@@ -160,9 +216,9 @@ impl Page<'_> {
         last.map_or(self.headline, |last| last + 1)
     }
 
-    /// Returns true if the node comes after one of `firsts`, the elements around the headline, has the same names, and is
-    /// an article with another headline of the same level and an address.
-    fn is_appended(&self, node: &Node, firsts: &[&Node]) -> bool {
+    /// Returns true if the node comes after one of `firsts`, has the same names, and is an article with another
+    /// headline of the same level and an address.
+    fn is_appended(&self, node: &Node) -> bool {
         let is_alike = |first: &&Node| {
             (first.tag, first.signature) == (node.tag, node.signature) && first.end_block <= node.first_block
         };
@@ -172,7 +228,7 @@ impl Page<'_> {
                 Some(self.tree.nodes[node as usize].tag.heading_level()).filter(|level| *level != 0)
             })
         };
-        if !firsts.iter().any(is_alike) || self.prose(node, 0) < ARTICLE_BYTES_MIN {
+        if !self.firsts.iter().any(is_alike) || self.prose(node, 0) < ARTICLE_BYTES_MIN {
             return false;
         }
         let mut blocks = (node.first_block as usize..node.end_block as usize).take(HEADLINE_BLOCKS_MAX);
@@ -182,8 +238,8 @@ impl Page<'_> {
         is_other && (self.tree.blocks[own].links > 0 || self.has_address(node, own))
     }
 
-    /// Returns true if an attribute between the start of an article and the end of its headline is an address, other than
-    /// that of an image.
+    /// Returns true if an attribute between the start of an article and the end of its headline is an address, other
+    /// than that of an image.
     fn has_address(&self, node: &Node, headline: usize) -> bool {
         let (start, block) = (node.start as usize, &self.tree.blocks[headline]);
         let segments = &self.tree.segments[block.first_segment as usize..block.end_segment as usize];

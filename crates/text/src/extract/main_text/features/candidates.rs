@@ -114,22 +114,8 @@ impl Candidates {
 }
 
 const GOOD: hints::Hints = hints::CONTENT | hints::ARTICLE | hints::MAIN | hints::POST;
-const BAD: hints::Hints = hints::NAV
-    | hints::FOOTER
-    | hints::SIDE
-    | hints::COMMENT
-    | hints::RELATED
-    | hints::SHARE
-    | hints::AD
-    | hints::META
-    | hints::POPUP
-    | hints::CRUMB
-    | hints::FORM
-    | hints::USER
-    | hints::PROMO
-    | hints::AUTHOR
-    | hints::TAGS
-    | hints::COPYRIGHT;
+const LAYOUT: hints::Hints = hints::HEADER | hints::PAGER | hints::WIDGET | hints::CAPTION | hints::TOC;
+const BAD: hints::Hints = hints::BOILERPLATE & !(LAYOUT | hints::TITLE | hints::LIST);
 
 /// Returns true if names say that a node holds an article's text: `article-body`, `post-content`, `entry_text`.
 fn is_named(names: hints::Hints) -> bool {

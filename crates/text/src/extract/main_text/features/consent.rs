@@ -1,38 +1,32 @@
 //! Finds cookie banners and dialogs that are not part of a page's text.
 //!
-//! In: the tree with the hints of its names. Out: for each node named after consent, whether its text confirms that.
-//! `cmp-` begins every class of Adobe Experience Manager, `ot` is a theme's initials, and articles about data
-//! protection have `gdpr` in their names, so a name alone decides nothing. A banner mentions cookies or consent, is not
-//! most of the page's text, and there are few of them. A dialog, recognised by its element or role, is not part of the
-//! text if the page has prose elsewhere. The same holds for a banner above the text, even if it is much longer than a
-//! short article. Cost: linear in the nodes, and in the text of nodes named after consent.
+//! In: the tree with the hints of its names. Out: the dialogs, recognised by their element or role, that are not most
+//! of the page's prose, and the elements named after consent whose first words confirm that, even if they are much
+//! longer than a short article. `cmp-` begins every class of Adobe Experience Manager, `ot` is a theme's initials, and
+//! articles about data protection have `gdpr` in their names, so a name alone decides nothing, and there are few
+//! banners. Cost: linear in the nodes and blocks of pages with dialogs or such names.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use crate::extract::main_text::features::{Sums, is_prose, source};
+use crate::extract::main_text::features::{is_prose, source};
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Node, Tree};
+use crate::extract::parse::tree::{Block, Node, Tree};
 
 /// Maximum number of banners on a page (outermost elements with text): the banner, its settings, a list of partners, a
 /// button. With more, the name belongs to the page's building blocks.
 const BANNERS_MAX: usize = 4;
 
-/// Maximum share of the page's text in all banners, in thousandths.
-const SHARE_MAX: u64 = 500;
-
 /// Number of blocks at the start of a dialog or banner, one of which must mention consent.
 const FIRST_BLOCKS: usize = 5;
 
-/// Maximum bytes of a banner per byte of prose outside of it.
-const BANNER_PARTS_MAX: u64 = 8;
+/// Maximum bytes of a dialog per byte of prose outside of it.
+const DIALOG_PARTS_MAX: u64 = 2;
 
-/// Minimum number of similar elements with other names next to an element named after consent. With as many, the
-/// element is a section of a text.
-const SECTIONS_MIN: usize = 2;
+/// The same for a dialog or banner that mentions consent.
+const BANNER_PARTS_MAX: u64 = 8;
 
 /// Names of parts whose prose is not the page's text.
 const OTHER_PARTS: Hints =
@@ -49,201 +43,95 @@ pub(in crate::extract) fn build_table() {
     LazyLock::force(&AUTOMATON);
 }
 
-/// The banners of a page. Kept from page to page to avoid allocations.
+/// The dialogs and banners of a page that are not part of its text.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Consent {
-    /// The outermost nodes with text that confirms their name, in order.
-    banners: Vec<u32>,
-    /// The outermost dialogs and banners that are not part of the page's text, in order.
-    dialogs: Vec<u32>,
-    /// For each node, the places that it is in, as bits of [`place`].
-    places: Vec<u8>,
-    /// The nodes named after consent that are sections of a text, in order.
-    sections: Vec<u32>,
-}
-
-/// Kinds of places that a node is in or is, as bits of `Consent::places`.
-mod place {
-    /// A dialog.
-    pub(super) const DIALOG: u8 = 1;
-    /// An element named after consent.
-    pub(super) const NAMED: u8 = 2;
-    /// `<main>` or `<article>`.
-    pub(super) const CONTENT: u8 = 4;
-    /// A part whose prose is not the page's text.
-    pub(super) const OTHER: u8 = 8;
-}
-
-/// A dialog, or an element named after consent, that is not within another one of its kind.
-struct Candidate {
-    node: u32,
-    is_dialog: bool,
-    /// True if the element is in the page's content, or contains it.
-    is_content: bool,
+    /// The outermost nodes, in order.
+    out: Vec<u32>,
 }
 
 impl Consent {
-    /// Removes the banners of the last page.
+    /// Removes the dialogs and banners of the last page.
     pub(super) fn clear(&mut self) {
-        self.banners.clear();
-        self.dialogs.clear();
-        self.places.clear();
-        self.sections.clear();
+        self.out.clear();
     }
 
-    /// Finds the banners of `tree`.
-    pub(super) fn find(&mut self, tree: &Tree, html: &[u8], sums: &[Sums]) {
-        self.sections = sections(tree);
-        let mut end = 0;
-        for (at, node) in tree.nodes.iter().enumerate() {
-            // Nodes are in document order, so a node that begins before the end of the last one is within it.
-            if self.is_named(tree, at) && node.end_block > node.first_block.max(end) {
-                self.banners.push(at as u32);
-                end = node.end_block;
-            }
-        }
-        let bytes = |node: u32| {
-            let node = &tree.nodes[node as usize];
-            u64::from(sums[node.end_block as usize].bytes - sums[node.first_block as usize].bytes)
-        };
-        let named: u64 = self.banners.iter().map(|node| bytes(*node)).sum();
-        let all = u64::from(sums[tree.blocks.len()].bytes);
-        if self.banners.len() > BANNERS_MAX || named * 1000 > all * SHARE_MAX {
-            self.banners.clear();
-        }
-        self.banners.retain(|node| {
-            let node = &tree.nodes[*node as usize];
-            let mut blocks = tree.blocks[node.first_block as usize..node.end_block as usize].iter();
-            blocks.any(|block| speaks(source(tree, block, html)))
-        });
-    }
-
-    /// Finds the dialogs and banners that are not part of the text of `tree`. Returns true if there are any.
-    pub(super) fn find_dialogs(&mut self, tree: &Tree, html: &[u8], title: Option<usize>) -> bool {
-        if !tree.nodes.iter().any(|node| node.is_dialog || node.hints & hints::CONSENT != 0) {
+    /// Finds the dialogs and banners of `tree` that are not part of its text. Returns true if there are any.
+    pub(super) fn find(&mut self, tree: &Tree, html: &[u8], title: Option<usize>) -> bool {
+        let candidates = candidates(tree, title);
+        if candidates.is_empty() {
             return false;
         }
-        let candidates = self.candidates(tree, title);
-        let prose = |apart: u8| -> u64 {
-            let blocks = tree.blocks.iter().filter(|block| is_prose(block));
-            let blocks = blocks.filter(|block| self.places[block.node as usize] & apart == 0);
-            blocks.map(|block| u64::from(block.counts.bytes)).sum()
-        };
-        let outside_dialogs = prose(place::DIALOG | place::OTHER);
-        let outside_all = prose(place::DIALOG | place::NAMED | place::OTHER);
-        let named = candidates.iter().filter(|candidate| !candidate.is_dialog).count();
-        for candidate in candidates {
-            let node = &tree.nodes[candidate.node as usize];
+        let mut is_other: Vec<bool> = Vec::with_capacity(tree.nodes.len());
+        for (at, node) in (0_u32..).zip(&tree.nodes) {
+            let is_above = is_other.get(node.parent as usize).is_some_and(|&is_other| is_other);
+            let is_own = node.hints & OTHER_PARTS != 0 || candidates.binary_search(&at).is_ok();
+            is_other.push(is_above || is_own);
+        }
+        let bytes = |block: &Block| u64::from(block.counts.bytes);
+        let outside = tree.blocks.iter().filter(|block| is_prose(block) && !is_other[block.node as usize]);
+        let outside: u64 = outside.map(bytes).sum();
+        for at in candidates {
+            let node = &tree.nodes[at as usize];
             let blocks = &tree.blocks[node.first_block as usize..node.end_block as usize];
-            let bytes: u64 = blocks.iter().map(|block| u64::from(block.counts.bytes)).sum();
+            let within: u64 = blocks.iter().map(bytes).sum();
             let speaks = || blocks.iter().take(FIRST_BLOCKS).any(|block| speaks(source(tree, block, html)));
-            let is_out = match candidate.is_dialog {
-                // The text of a dialog may be the only text of the page, such as a picture with its story.
-                true => outside_dialogs > 0 && (outside_dialogs * 2 >= bytes || speaks()),
-                false => {
-                    named <= BANNERS_MAX
-                        && !candidate.is_content
-                        && outside_all > 0
-                        && outside_all * BANNER_PARTS_MAX >= bytes
-                        && speaks()
-                }
-            };
+            // The text of a dialog may be the only text of the page, such as a picture with its story.
+            let is_out = outside > 0
+                && (node.is_dialog && within <= DIALOG_PARTS_MAX * outside
+                    || within <= BANNER_PARTS_MAX * outside && speaks());
             let is_within = |last: &u32| tree.nodes[*last as usize].end_block > node.first_block;
-            if is_out && !self.dialogs.last().is_some_and(is_within) {
-                self.dialogs.push(candidate.node);
+            if is_out && !self.out.last().is_some_and(is_within) {
+                self.out.push(at);
             }
         }
-        !self.dialogs.is_empty()
+        !self.out.is_empty()
     }
 
-    /// Sets the places of each node, and returns the outermost dialogs and elements named after consent.
-    fn candidates(&mut self, tree: &Tree, title: Option<usize>) -> Vec<Candidate> {
-        let mut found: Vec<Candidate> = Vec::new();
-        // The index in `found` of the last candidate of each kind. The nodes within a candidate follow it.
-        let mut open = [None; 2];
-        let content = hints::CONTENT | hints::MAIN | hints::ARTICLE | hints::POST;
-        for (at, node) in tree.nodes.iter().enumerate() {
-            let above = self.places.get(node.parent as usize).copied().unwrap_or(0);
-            let has_text = node.end_block > node.first_block;
-            let mut own = if node.hints & OTHER_PARTS != 0 { place::OTHER } else { 0 };
-            if matches!(node.tag, Tag::Main | Tag::Article) {
-                own |= place::CONTENT;
-            }
-            let sorts = [(place::DIALOG, node.is_dialog), (place::NAMED, self.is_named(tree, at))];
-            for (sort, (bit, is_one)) in sorts.into_iter().enumerate() {
-                if above & bit != 0 {
-                    let holds_content = has_text && matches!(node.tag, Tag::Main | Tag::Article | Tag::H1);
-                    if let Some(at) = open[sort].filter(|_| holds_content) {
-                        let candidate: &mut Candidate = &mut found[at];
-                        candidate.is_content = true;
-                    }
-                } else if is_one && has_text {
-                    let is_text = node.hints & content != 0 || title.is_some_and(|title| holds(node, title));
-                    // A banner may be within a text whose name speaks of consent, too.
-                    if bit == place::DIALOG || !is_text {
-                        own |= bit;
-                        open[sort] = Some(found.len());
-                    }
-                    let is_content = above & place::CONTENT != 0 || is_text;
-                    let node = u32::try_from(at).unwrap_or(u32::MAX);
-                    found.push(Candidate { node, is_dialog: bit == place::DIALOG, is_content });
-                }
-            }
-            self.places.push(above | own);
-        }
-        found
-    }
-
-    /// Returns true if the node is named after consent, and is not a section of a text.
-    fn is_named(&self, tree: &Tree, at: usize) -> bool {
-        tree.nodes[at].hints & hints::CONSENT != 0 && self.sections.binary_search(&(at as u32)).is_err()
-    }
-
-    /// Returns a function that returns true for blocks in dialogs and banners outside of the page's text. It must be
-    /// called in the order of blocks.
-    pub(super) fn in_dialogs<'a>(&'a self, tree: &'a Tree) -> impl FnMut(usize) -> bool + use<'a> {
-        let mut dialogs = self.dialogs.iter().map(|node| &tree.nodes[*node as usize]).peekable();
+    /// Returns a function that returns true for blocks in these dialogs and banners. It must be called in the order of
+    /// blocks.
+    pub(super) fn blocks<'a>(&'a self, tree: &'a Tree) -> impl FnMut(usize) -> bool + use<'a> {
+        let mut out = self.out.iter().map(|node| &tree.nodes[*node as usize]).peekable();
         move |block| {
-            while dialogs.next_if(|node| node.end_block as usize <= block).is_some() {}
-            dialogs.peek().is_some_and(|node| holds(node, block))
+            while out.next_if(|node| node.end_block as usize <= block).is_some() {}
+            out.peek().is_some_and(|node| holds(node, block))
         }
     }
 
-    /// Returns true if the node is a dialog or banner outside of the page's text.
-    pub(super) fn is_dialog(&self, node: usize) -> bool {
-        u32::try_from(node).is_ok_and(|node| self.dialogs.binary_search(&node).is_ok())
-    }
-
-    /// Returns true if the node, which is named after consent, is a banner. Nodes within it inherit its name.
-    pub(super) fn is_banner(&self, node: usize) -> bool {
-        u32::try_from(node).is_ok_and(|node| self.banners.binary_search(&node).is_ok())
+    /// Returns true if the node is such a dialog or banner.
+    pub(super) fn is_out(&self, node: usize) -> bool {
+        u32::try_from(node).is_ok_and(|node| self.out.binary_search(&node).is_ok())
     }
 }
 
-/// Returns the nodes named after consent that are sections of a text, in order: terms and headings, which are named
-/// after what they say, and elements that begin with a heading, next to others of the same kind with other names.
-fn sections(tree: &Tree) -> Vec<u32> {
-    if !tree.nodes.iter().any(|node| node.hints & hints::CONSENT != 0) {
-        return Vec::new();
-    }
-    let kind = |node: &Node| {
-        let block =
-            tree.blocks.get(node.first_block as usize).filter(|_| node.end_block > node.first_block)?;
-        let level = tree.nodes[block.node as usize].tag.heading_level();
-        let is_plain = node.tag == Tag::Div && node.signature == Tag::Div as u32 + 1;
-        (level != 0 && !is_plain).then_some((node.parent, node.tag, node.signature, level))
+/// Returns the outermost dialogs, and the outermost elements named after consent that do not hold the title or the
+/// content, in order. Terms and headings are named after what they say.
+fn candidates(tree: &Tree, title: Option<usize>) -> Vec<u32> {
+    let content = hints::CONTENT | hints::MAIN | hints::ARTICLE | hints::POST;
+    let is_content = |node: &&Node| matches!(node.tag, Tag::Main | Tag::Article | Tag::H1);
+    let contents: Vec<u32> = tree.nodes.iter().filter(is_content).map(|node| node.first_block).collect();
+    let is_text = |node: &Node| {
+        let next = contents.partition_point(|first| *first < node.first_block);
+        node.hints & content != 0
+            || title.is_some_and(|title| holds(node, title))
+            || contents.get(next).is_some_and(|first| *first < node.end_block)
     };
-    let mut others = BTreeMap::new();
-    for kind in tree.nodes.iter().filter(|node| node.hints & hints::CONSENT == 0).filter_map(kind) {
-        *others.entry(kind).or_insert(0_usize) += 1;
+    let is_term = |tag: Tag| tag.heading_level() != 0 || matches!(tag, Tag::Dt | Tag::Dd);
+    let (mut found, mut named, mut ends) = (Vec::new(), 0, [0; 2]);
+    for (at, node) in (0_u32..).zip(&tree.nodes) {
+        let is_named =
+            node.hints & hints::CONSENT != 0 && !node.is_dialog && !is_term(node.tag) && !is_text(node);
+        let end = &mut ends[usize::from(is_named)];
+        if (node.is_dialog || is_named) && node.end_block > node.first_block.max(*end) {
+            *end = node.end_block;
+            named += usize::from(is_named);
+            found.push(at);
+        }
     }
-    let is_section = |node: &Node| {
-        let is_term = node.tag.heading_level() != 0 || matches!(node.tag, Tag::Dt | Tag::Dd);
-        is_term
-            || kind(node).is_some_and(|kind| others.get(&kind).is_some_and(|count| *count >= SECTIONS_MIN))
-    };
-    let named = tree.nodes.iter().enumerate().filter(|(_, node)| node.hints & hints::CONSENT != 0);
-    named.filter(|(_, node)| is_section(node)).map(|(at, _)| at as u32).collect()
+    if named > BANNERS_MAX {
+        found.retain(|at| tree.nodes[*at as usize].is_dialog);
+    }
+    found
 }
 
 /// Returns true if the block is within the node.
@@ -284,6 +172,11 @@ mod tests {
                 format!("<main>{paragraphs}</main>"),
                 format!("<div class={prefix}-page><div class={prefix}-main>{paragraphs}</div></div>"),
                 format!("<main>{}<div class={prefix}-text><p>{}</p></div></main>", paragraphs, SENTENCES[3]),
+                // A part is a banner only if it mentions consent.
+                format!(
+                    "<article>{}<div class={prefix}-part><p>{}</p></div></article>",
+                    paragraphs, SENTENCES[4]
+                ),
             ] {
                 let text = text_of(&body);
                 assert!(SENTENCES.iter().all(|sentence| text.contains(sentence)), "{body}: {text}");
@@ -300,17 +193,6 @@ mod tests {
             "<h1>Ferry</h1><div><div class=gdpr-text>{article}<div id=cookie-notice>{banner}</div></div></div>"
         ));
         assert!(text.contains("Lawyers") && !text.contains("advertising"), "{text}");
-    }
-
-    /// A part of an article that is named after consent is a banner only if it mentions consent.
-    #[test]
-    fn a_part_of_an_article_is_kept_whatever_its_name() {
-        let article = [0, 1, 2].map(|at| format!("<p>{}</p>", SENTENCES[at])).concat();
-        let text = text_of(&format!(
-            "<article>{article}<div class=ot-section><p>{}</p></div></article>",
-            SENTENCES[4]
-        ));
-        assert!(text.contains("Lawyers"), "{text}");
     }
 
     /// A generator may name a section's element after its heading, "Cookies", as it names a consent panel elsewhere.

@@ -63,6 +63,9 @@ impl Windows {
 const TEXT_NAMES: [&[u8]; 4] =
     [b"\"articleBody\"", b"\"recipeInstructions\"", b"\"recipeIngredient\"", b"\"step\""];
 
+/// Minimum length in bytes of an article's text in linked data that counts as a text.
+const BODY_BYTES_MIN: usize = 100;
+
 /// Number of windows of linked data's texts above which no further text is read: the set would be too full.
 const TOLD_COUNT_MAX: u32 = 8192;
 
@@ -102,8 +105,7 @@ impl Described {
     pub(in crate::extract) fn gather<'a, 'b>(
         &mut self,
         descriptions: impl Iterator<Item = &'a [u8]>,
-        body: Option<&[u8]>,
-        linked: impl Iterator<Item = &'a [u8]>,
+        linked: impl Iterator<Item = &'a [u8]> + Clone,
         blocks: impl Iterator<Item = &'b [u8]>,
     ) {
         self.description.clear();
@@ -118,7 +120,7 @@ impl Described {
             }
             last = text;
         }
-        if let Some(body) = body {
+        if let Some(body) = article_body(linked.clone()) {
             self.body.add(body, &mut self.letters);
         }
         for text in linked.flat_map(texts) {
@@ -158,6 +160,15 @@ impl Described {
             self.anchor_share = 0;
         }
     }
+}
+
+/// Returns the article's text in the scripts of linked data: the first one of at least [`BODY_BYTES_MIN`] bytes.
+pub(in crate::extract) fn article_body<'a>(mut linked: impl Iterator<Item = &'a [u8]>) -> Option<&'a [u8]> {
+    let [name, ..] = TEXT_NAMES;
+    linked.find_map(|script| {
+        let body = value(&script[memchr::memmem::find(script, name)? + name.len()..]).strip_prefix(b"\"")?;
+        body.strip_suffix(b"\"").filter(|body| body.len() >= BODY_BYTES_MIN)
+    })
 }
 
 /// Returns the values of linked data that hold text, as they are written: strings, or lists and objects with strings.
@@ -287,12 +298,11 @@ fn escape(text: &[u8]) -> Option<char> {
 mod tests {
     use super::*;
 
-    fn gathered(description: &str, body: Option<&str>, blocks: &[&str]) -> Described {
+    fn gathered(description: &str, linked: &str, blocks: &[&str]) -> Described {
         let mut described = Described::default();
         described.gather(
             std::iter::once(description.as_bytes()),
-            body.map(str::as_bytes),
-            std::iter::empty(),
+            std::iter::once(linked.as_bytes()),
             blocks.iter().map(|block| block.as_bytes()),
         );
         described
@@ -302,7 +312,7 @@ mod tests {
     fn the_described_block_is_found_whatever_its_markup() {
         let described = gathered(
             "The harvest began nine days later; a late frost had held the buds back.",
-            None,
+            "",
             &[
                 "Home of the leaf and of other things",
                 "The <b>harvest</b> began&nbsp;nine days later, a late frost had held",
@@ -316,8 +326,8 @@ mod tests {
 
     #[test]
     fn escapes_in_linked_data_are_decoded() {
-        let described =
-            gathered("", Some("\\u4eca\\u5e74\\u5934\\u91c7\\u8336\\n晚了九天"), &["今年头采茶，晚了九天。"]);
+        let linked = r#"{"articleBody": "\u4eca\u5e74\u5934\u91c7\u8336\n晚了九天，因为二月末的一场霜冻，把茶树的嫩芽压住了整整一个星期，直到惊蛰以后才重新长出来"}"#;
+        let described = gathered("", linked, &["今年头采茶，晚了九天。"]);
         assert_eq!(described.shares[0][2], 1000);
         assert_eq!(described.anchor, None);
     }
@@ -327,18 +337,15 @@ mod tests {
     fn blocks_with_the_text_of_linked_data_are_found() {
         let linked = r#"{"@type":"Recipe","recipeInstructions":[{"@type":"HowToStep","text":"Roast the sweet potatoes for
             half an hour."},{"text":"Blitz the dressing \u2013 slowly \u2013 until it is smooth."}],"name":"Kale salad"}"#;
-        let mut described = Described::default();
-        let blocks = [
-            "Roast the <b>sweet potatoes</b> for half an hour.",
-            "Blitz the dressing – slowly – until it is smooth.",
-            "Kale was my grandmother's answer to winter.",
-            "Kale salad",
-        ];
-        described.gather(
-            std::iter::empty(),
-            None,
-            std::iter::once(linked.as_bytes()),
-            blocks.iter().map(|block| block.as_bytes()),
+        let described = gathered(
+            "",
+            linked,
+            &[
+                "Roast the <b>sweet potatoes</b> for half an hour.",
+                "Blitz the dressing – slowly – until it is smooth.",
+                "Kale was my grandmother's answer to winter.",
+                "Kale salad",
+            ],
         );
         assert_eq!(described.is_told, [true, true, false, false]);
         for broken in

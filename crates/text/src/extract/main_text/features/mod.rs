@@ -4,7 +4,6 @@
 //! linear in the blocks, with at most [`ANCESTORS_MAX`] nodes examined for each. Memory: 520 bytes per block, kept from
 //! page to page.
 
-mod announced;
 mod apart;
 mod block;
 mod candidates;
@@ -59,8 +58,7 @@ const ABOUT_SHARE_MIN: i16 = 100;
 pub(in crate::extract) enum Names {
     /// Names count like other evidence.
     Read,
-    /// Names do not count. This is for references, and for pages with much prose that would lose almost all of it
-    /// because of names.
+    /// Names do not count. This is for references.
     Doubted,
 }
 
@@ -107,9 +105,7 @@ pub(in crate::extract) struct Features {
     pub(in crate::extract) kept_out: Vec<bool>,
     /// For each node, true if it is in a comment section or is one.
     in_comment: Vec<bool>,
-    /// For each node, true if it is in a part that announces other pages or an invitation to subscribe.
-    announced: Vec<bool>,
-    /// For each node, true if it is in a part outside of the article, such as another article.
+    /// For each node, true if it is in a part that is not the page's article.
     apart: Vec<bool>,
 }
 
@@ -145,12 +141,6 @@ impl Features {
         self.columns.features(block)
     }
 
-    /// Returns the number of bytes in blocks that count as prose and are not in a part outside of the article.
-    pub(in crate::extract) fn prose(&self, tree: &Tree) -> u32 {
-        let blocks = tree.blocks.iter().zip(self.sums.windows(2)).filter(|(block, _)| !self.is_apart(block));
-        blocks.map(|(_, sums)| sums[1].text - sums[0].text).sum()
-    }
-
     /// Returns for each block the kinds of phrases in it.
     pub(in crate::extract) fn phrases(&self) -> &[Phrases] {
         &self.phrases
@@ -164,6 +154,11 @@ impl Features {
     /// Returns true if the block is in a comment section.
     pub(in crate::extract) fn in_comment(&self, block: &Block) -> bool {
         self.in_comment[block.node as usize]
+    }
+
+    /// Returns true if the block has most of the page's description.
+    pub(in crate::extract) fn is_described(&self, at: usize) -> bool {
+        self.described.shares[at][1] >= 500
     }
 
     /// Returns true if linked data holds text that the page shows.
@@ -181,12 +176,7 @@ impl Features {
         self.described.is_told[at] && self.copies[at].1 == 0
     }
 
-    /// Returns true if the block is in a part that announces itself as something other than the page's text.
-    pub(in crate::extract) fn is_announced(&self, block: &Block) -> bool {
-        self.announced[block.node as usize]
-    }
-
-    /// Returns true if the block is in a part outside of the page's article.
+    /// Returns true if the block is in a part that is not the page's article.
     pub(in crate::extract) fn is_apart(&self, block: &Block) -> bool {
         self.apart[block.node as usize]
     }
@@ -215,16 +205,14 @@ impl Features {
         }
         self.sum(tree);
         let mut page = Page::from_tree(tree, html, &self.sums);
-        self.consent.find(tree, html, &self.sums);
-        if self.consent.find_dialogs(tree, html, page.title_block) {
+        if self.consent.find(tree, html, page.title_block) {
             // The sums and the best parts of the page are computed again without these dialogs and banners.
             self.sum(tree);
             page = Page::from_tree(tree, html, &self.sums);
         }
         self.headline = page.headline;
         self.trust(tree, &page, comments, names);
-        apart::find(tree, html, &self.sums, page.headline, &mut self.apart);
-        announced::find(tree, &self.sums, &self.phrases, page.title_block, &mut self.announced);
+        apart::find(tree, html, &self.sums, &self.phrases, page.headline, &mut self.apart);
         for block in &tree.blocks {
             let bytes = if is_prose(block) { block.counts.bytes } else { 0 };
             let comment = self.in_comment[block.node as usize];
@@ -261,7 +249,6 @@ impl Features {
         let linked = tree.marks.iter().filter(|mark| mark.kind == MarkKind::LinkedData);
         self.described.gather(
             tree.head.descriptions.into_iter().flatten().filter_map(text),
-            tree.head.body.and_then(text),
             linked.filter_map(|mark| text(mark.value)),
             tree.blocks.iter().map(|block| source(tree, block, html)),
         );
@@ -271,7 +258,7 @@ impl Features {
         self.sums.clear();
         let mut sum = Sums::default();
         self.sums.push(sum);
-        let mut is_apart = self.consent.in_dialogs(tree);
+        let mut is_apart = self.consent.blocks(tree);
         for (at, (block, found)) in tree.blocks.iter().zip(&self.phrases).enumerate() {
             sum.comments += found >> phrases::COMMENT & 1;
             sum.bytes += block.counts.bytes;
@@ -289,10 +276,10 @@ impl Features {
         }
     }
 
-    /// Combines the hints of each node with those above it. Boilerplate hints are not trusted on a node that holds over
-    /// 60 % of the best run, because its name refers to one part (`main-with-sidebar`) or to the page's initial state
-    /// (`hide`). A comment section or banner is trusted unless it holds the page's title or nearly all text; a comment
-    /// section also needs the words of one. A dialog outside of the text is excluded in any case.
+    /// Combines the hints of each node with those above it. Boilerplate hints are not trusted on a node that holds
+    /// over 60 % of the best run, because its name refers to one part (`main-with-sidebar`) or to the page's initial
+    /// state (`hide`). A comment section is trusted if it has the words of one, and does not hold the page's title or
+    /// nearly all text. Dialogs and banners outside of the text are excluded in any case.
     fn trust(&mut self, tree: &Tree, page: &Page, comments: bool, names: Names) {
         self.trusted.clear();
         self.in_comment.clear();
@@ -312,15 +299,15 @@ impl Features {
                 doubted |= (hints::BOILERPLATE | hints::HIDDEN) & !hints::COMMENT;
             }
             if has_title || u64::from(text) * 20 > u64::from(all.text) * 19 {
-                doubted |= hints::COMMENT | hints::CONSENT;
+                doubted |= hints::COMMENT;
             }
-            if node.hints & hints::CONSENT != 0 && !self.consent.is_banner(at) {
+            if node.hints & hints::CONSENT != 0 {
                 doubted |= hints::CONSENT | hints::POPUP;
             }
             if names == Names::Doubted {
                 doubted |= hints::BOILERPLATE | hints::HIDDEN;
             }
-            let own = match self.consent.is_dialog(at) {
+            let own = match self.consent.is_out(at) {
                 true => node.hints | hints::CONSENT,
                 false => node.hints & !doubted,
             };

@@ -16,6 +16,7 @@ const TITLE_BYTES_MAX: usize = 2048;
 const HEADLINE_LEVELS: u8 = 3;
 
 /// Values that are the same for all blocks of a page.
+#[derive(Default)]
 pub(in crate::extract) struct Page<'a> {
     title: &'a [u8],
     pub(in crate::extract) title_block: Option<usize>,
@@ -44,23 +45,7 @@ impl<'a> Page<'a> {
         let title = tree.head.title.or(tree.head.social_title);
         let title = title.and_then(|title| html.get(title.range())).unwrap_or_default();
         let title = &title[..title.len().min(TITLE_BYTES_MAX)];
-        let mut page = Self {
-            title,
-            title_block: None,
-            headline: None,
-            best_node: (0, 0),
-            best_run: best_run(sums),
-            paragraphs: 0,
-            high: 0,
-            articles: 0,
-            headings: 0,
-            item_bytes: 0,
-            largest_similar: 0,
-            shop_phrases: 0,
-            dates: 0,
-            comment_text: 0,
-            other_text: 0,
-        };
+        let mut page = Self { title, best_run: best_run(sums), ..Self::default() };
         let social = tree.head.social_title.and_then(|title| html.get(title.range())).unwrap_or_default();
         let is_social = |text: &[u8]| text.len() * 3 >= social.len() && holds_title(social, text);
         let (mut best, mut highest) = (i32::MIN, HEADLINE_LEVELS + 1);
