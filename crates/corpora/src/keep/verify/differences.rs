@@ -33,13 +33,13 @@ const IDEOGRAPH_DIGITS: &str = "〇一二三四五六七八九十百千";
 /// What a place in which two texts differ is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// The same letters, joined or ordered in another way, or a credit of a site.
+    /// The same letters, joined or ordered in another way.
     Nothing,
     /// Text was added or written anew.
     Edit,
     /// A number was added.
     Figure,
-    /// A word replaces another one, and both are grammar, or spellings of one word.
+    /// A word replaces another one, and both are grammar, spellings of one word, or single ideographs.
     Wording,
     /// A word replaces another one.
     Word,
@@ -53,6 +53,10 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Difference {
     pub(super) kind: Kind,
+    /// True if sites have their own credits there.
+    pub(super) is_credit: bool,
+    /// True if each text has a word there that is nowhere in the other one. Only known of words of copies.
+    pub(super) are_new: bool,
     /// The words of the document in this place.
     pub(super) ours: Range<usize>,
     /// The words of the kept document in this place; empty if there are none.
@@ -73,12 +77,13 @@ pub(super) fn differences(
     let difference = |(ours, theirs): (&Range<usize>, Option<&Range<usize>>)| {
         let (ours, theirs) = (ours.clone(), theirs.cloned().unwrap_or_default());
         let only = without_common(&document.words()[ours.clone()], &kept.words()[theirs.clone()]);
-        let kind = match pair.kind(&only) {
-            Kind::Number => Kind::Number,
-            _ if relation == Relation::Copies && is_credit(document, &ours) => Kind::Nothing,
-            kind => kind,
-        };
-        Difference { kind, ours, theirs, words: only.each_ref().map(combined_hash) }
+        let kind = pair.kind(&only);
+        let may_be_credit = relation == Relation::Copies && kind != Kind::Number;
+        let is_credit = may_be_credit && is_credit(document, &ours);
+        let are_new = relation == Relation::Copies
+            && matches!(kind, Kind::Word | Kind::Name)
+            && [0, 1].iter().all(|side| only[*side].iter().any(|word| !pair.has(1 - *side, word)));
+        Difference { kind, is_credit, are_new, ours, theirs, words: only.each_ref().map(combined_hash) }
     };
     loss.counterparts(document, kept).map(difference).collect()
 }
@@ -108,8 +113,13 @@ impl Pair<'_> {
         if [0, 1].iter().all(|side| spelled(*side).any(has_digit)) {
             return Kind::Number;
         }
-        if only[0].len() == only[1].len() && spelled(0).zip(spelled(1)).all(|(a, b)| are_spellings(a, b)) {
-            return Kind::Wording;
+        if only[0].len() == only[1].len() {
+            let are_spellings = spelled(0).zip(spelled(1)).all(|(a, b)| are_spellings(a, b));
+            if are_spellings
+                || only[0].len() == 1 && [0, 1].iter().all(|side| spelled(*side).all(is_ideograph))
+            {
+                return Kind::Wording;
+            }
         }
         let [ours, theirs] = [0, 1].map(|side| self.heaviest(side, &only[side]));
         match (ours, theirs) {
@@ -130,7 +140,7 @@ impl Pair<'_> {
                 && !self.site.contains(spelled)
                 && !is_of_address(text.text(), word);
             counts.then(|| match documents_with(xxh3_64(spelled.as_bytes())) {
-                0 if spelled.starts_with(is_unit) => Weight::Everyday,
+                0 if is_ideograph(spelled) => Weight::Everyday,
                 0 if self.has(1 - side, word) => Weight::Grammar,
                 0 => Weight::Name,
                 GRAMMAR_DOCUMENTS.. => Weight::Grammar,
@@ -196,12 +206,9 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     joined
 }
 
-/// Returns true if two words differ in one letter, or in the order of two. Two single ideographs count as variants.
+/// Returns true if two words differ in one letter, or in the order of two.
 fn are_spellings(a: &str, b: &str) -> bool {
     let [a, b] = [a, b].map(|word| word.chars().collect::<Vec<_>>());
-    if let ([a], [b]) = (&a[..], &b[..]) {
-        return is_unit(*a) && is_unit(*b);
-    }
     let begin = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let end = a[begin..].iter().rev().zip(b[begin..].iter().rev()).take_while(|(a, b)| a == b).count();
     let is_one_change = match (&a[begin..a.len() - end], &b[begin..b.len() - end]) {
@@ -219,6 +226,11 @@ fn is_of_address(text: &str, word: &Word) -> bool {
     let begin = text[from..start].rfind(char::is_whitespace).map_or(from, |space| from + space);
     let rest = text[end..until].find(char::is_whitespace).map_or(until, |space| end + space);
     text[begin..rest].contains("://")
+}
+
+/// Returns true if the word is an ideograph, or another letter that is a word of its own.
+fn is_ideograph(word: &str) -> bool {
+    word.starts_with(is_unit)
 }
 
 fn is_digit(c: char) -> bool {

@@ -7,7 +7,7 @@
 //! Also the words by which pages of a template are recognised after all documents of the cluster were compared. Cost:
 //! linear in both texts.
 
-use leitong_base::hashed::HashedSet;
+use leitong_base::hashed::HashedMap;
 use leitong_text::page::Address;
 
 use super::differences::{Difference, Kind, differences};
@@ -27,7 +27,9 @@ pub(super) enum Relation {
     OnePage,
     /// The two may be pages of a series: they are on one site, or an address is not known.
     Series,
-    /// One is most likely a copy of the other: they are on different sites, or the same file in two folders.
+    /// One is most likely another version of the other: the same file in two folders of a site.
+    Versions,
+    /// One is most likely a copy of the other: they are on different sites.
     Copies,
 }
 
@@ -41,10 +43,12 @@ impl Relation {
             Self::Series
         } else if from_a.name == from_b.name && is_one_place() {
             Self::OnePage
-        } else if is_one_site && file(a) != file(b) {
-            Self::Series
-        } else {
+        } else if !is_one_site {
             Self::Copies
+        } else if file(a) == file(b) {
+            Self::Versions
+        } else {
+            Self::Series
         }
     }
 }
@@ -82,38 +86,39 @@ pub(super) fn replaced_fact(document: &SplitText, kept: &SplitText, loss: &Loss)
         return None;
     }
     let all = differences(document, kept, loss, relation);
-    let count = |is: &dyn Fn(Kind) -> bool| all.iter().filter(|other| is(other.kind)).count();
+    let count =
+        |is: &dyn Fn(Kind) -> bool| all.iter().filter(|other| !other.is_credit && is(other.kind)).count();
     // A list of numbers may have another one in another place.
     let numbers = match count(&|kind| kind == Kind::Figure) {
         0 => 0,
         figures => figures.min(replaced(document.numbers(), kept.numbers())),
     };
     let edits = count(&|kind| matches!(kind, Kind::Edit | Kind::Figure | Kind::Wording)) - numbers;
-    let (fact_min, subject) = match relation {
-        Relation::Copies => (Kind::Name, replaced_subject(document, &all)),
-        _ => (Kind::Word, None),
-    };
+    let is_series = relation == Relation::Series;
+    let fact_min = if is_series { Kind::Word } else { Kind::Name };
     let facts = numbers + count(&|kind| kind >= fact_min);
     let is_enough = facts > (loss.letters / LETTERS_A_CORRECTION) as usize
-        && if relation == Relation::Copies { edits == 0 } else { facts >= edits };
-    let shown = match is_enough {
-        true => all
-            .iter()
-            .position(|other| other.kind >= fact_min)
-            .or_else(|| all.iter().position(|other| other.kind == Kind::Figure)),
-        false => subject,
-    };
+        && if is_series { facts >= edits } else { edits == 0 };
+    let subject = || (relation == Relation::Copies).then(|| replaced_subject(document, &all)).flatten();
+    let first = |kind_min| all.iter().position(|other| !other.is_credit && other.kind >= kind_min);
+    let shown = if is_enough { first(fact_min).or_else(|| first(Kind::Figure)) } else { subject() };
     all.into_iter().nth(shown?)
 }
 
-/// Returns the number of a difference that occurs in several places: the same word instead of the same other one. Each
-/// of the documents is then about a thing of its own. An editor replaces words here and there.
+/// Returns the number of a difference that is half of all and occurs in several places: the same word instead of the same
+/// other one, and neither is anywhere in the other text. Each of the documents is then about a thing of its own. An
+/// editor replaces words here and there.
 fn replaced_subject(document: &SplitText, all: &[Difference]) -> Option<usize> {
-    let mut seen = HashedSet::default();
+    let has_length =
+        |other: &Difference| have_letters(&document.words()[other.ours.clone()], SUBJECT_LETTERS);
+    let others = all.iter().filter(|other| other.kind != Kind::Nothing).count();
+    let mut seen: HashedMap<usize> = HashedMap::default();
     all.iter().position(|other| {
-        matches!(other.kind, Kind::Word | Kind::Name)
-            && have_letters(&document.words()[other.ours.clone()], SUBJECT_LETTERS)
-            && !seen.insert(other.words[0].rotate_left(1) ^ other.words[1])
+        other.are_new && has_length(other) && {
+            let places = seen.entry(other.words[0].rotate_left(1) ^ other.words[1]).or_default();
+            *places += 1;
+            *places > 1 && *places * 2 >= others
+        }
     })
 }
 
@@ -126,7 +131,7 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
         return Vec::new();
     }
     let mut all = differences(document, kept, loss, relation);
-    all.retain(|other| other.kind != Kind::Nothing);
+    all.retain(|other| other.kind != Kind::Nothing && !other.is_credit);
     let places = all.len();
     all.retain(|other| other.kind >= Kind::Wording);
     if places > 2 * all.len() {
@@ -144,7 +149,7 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
 pub(super) fn first_difference(document: &SplitText, kept: &SplitText, loss: &Loss) -> Option<Difference> {
     let relation = Relation::for_urls(document.url(), kept.url());
     let all = differences(document, kept, loss, relation);
-    all.into_iter().find(|other| other.kind >= Kind::Wording)
+    all.into_iter().find(|other| other.kind >= Kind::Wording && !other.is_credit)
 }
 
 /// Returns the number of numbers of one text that replace numbers of the other. Both are in ascending order. Further

@@ -47,7 +47,7 @@ pub(super) struct Loss {
     /// The text that the kept document has instead, as ranges of its words, once it was
     /// [searched](Self::places_instead) for.
     pub instead: OnceCell<Vec<Range<usize>>>,
-    /// For each of `places`, the place of the kept document that follows the same run, once it was
+    /// For each of `places`, the place of the kept document that is next to the same run, once it was
     /// [searched](Self::counterparts) for.
     pub counterparts: OnceCell<Vec<Option<Range<usize>>>>,
 }
@@ -119,7 +119,8 @@ impl Loss {
         self.instead.get_or_init(|| gaps(kept, document))
     }
 
-    /// Returns each place of the document with the kept document's other text after the same run, if there is any.
+    /// Returns each place of the document with the kept document's other text after the same run, or else before the same
+    /// one, if there is any. No two places have the same other text.
     pub(super) fn counterparts(
         &self,
         document: &SplitText,
