@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Measures what `dedup --verify` removes: pages of templates, reprints, and the labelled sets.
 
-usage: verify.py make DATA FOLDER A|B
+usage: verify.py make DATA FOLDER A|B|C
        verify.py run LEITONG FOLDER [--plain] FILE...
        verify.py score FOLDER FILE...
 
-`make` writes `templates-*.jsonl` and `reprints-*.jsonl`. Halves A and B have other generators, other words and other
-texts; choices are made on A alone. Every random choice follows from the seed. `run` writes the kept and dropped
+`make` writes `templates-*.jsonl` and `reprints-*.jsonl`. A, B and C have other generators and other words, and A and B
+other texts. Choices were made on A; B was read twice, and C only totalled. Every random choice follows from the seed. `run` writes the kept and dropped
 documents of each file with and without `--verify`, and `score` prints a row for each. A removal is *wrong* if no kept
 document of its cluster has its label, and recall is the share of labelled duplicates that are removed.
 """
@@ -49,6 +49,17 @@ GENERATORS = {
         "hotel": ("es", ["El hotel {isle} está abierto desde {mes} hasta el final de la temporada."]),
         "school": ("zh", ["我校将于{zhmonth}月举行{zhsubject}考试，请同学们准时参加。"]),
     },
+    "C": {
+        "tide": ("en", ["High water at the bridge is at {time}, with {money} centimetres above the mark."]),
+        "role": ("en", ["We are looking for a {role} to join our team in {city}.", "The {role} reports to the board."]),
+        "lunch": ("en", ["Today the canteen serves {dish} with bread and salad."]),
+        "judge": ("en", ["The case was heard by {justice}, who gave the reasons of the court."]),
+        "draw": ("en", ["The winning numbers of the draw are {number} and {time}."]),
+        "season": ("en", ["The garden is most beautiful in {season}, when entrance is free."]),
+        "linie": ("de", ["Die Linie {number} hält wegen Bauarbeiten nicht am {platz}."]),
+        "court": ("zh", ["原告{plaintiff}，住本市。", "原告{plaintiff}请求法院判令被告赔偿。"]),
+        "bus": ("zh", ["开往{zhplace}的班车每天{number}号站台发车。"]),
+    },
 }
 WORDS = {
     "day": "monday tuesday wednesday thursday friday saturday sunday",
@@ -66,6 +77,14 @@ WORDS = {
     "kurs": "Malen Töpfern Kochen Singen Nähen Tanzen Schnitzen Weben Gärtnern Fechten",
     "monat": "Januar Februar März April Juni Juli August September Oktober November",
     "mes": "enero febrero marzo abril mayo junio julio agosto septiembre octubre",
+    "role": "baker gardener teacher nurse mechanic translator accountant plumber librarian welder",
+    "city": "Turin Ghent Porto Graz Basel Malmo Brno Split Oulu Nantes",
+    "dish": "soup fish rice beans eggs cheese pasta chicken potatoes cabbage",
+    "justice": "Abara Quist Tolland Brandauer Iwasaki Ferreira Novak Delacroix Hennessy Rautio",
+    "season": "spring summer autumn winter may june september october",
+    "platz": "Rathaus Bahnhof Dom Hafen Zoo Stadion Markt Theater Museum Friedhof",
+    "plaintiff": "孙丽华 郑文涛 马晓东 朱国平 胡雪梅 林志远 何淑珍 高建军 罗婷婷 梁永福",
+    "zhplace": "青岛 苏州 西安 长沙 昆明 大连 桂林 洛阳 绍兴 丽江",
     "zhmonth": "一 二 三 四 五 六 七 八 九 十",
     "zhsubject": "数学 语文 英语 物理 化学 生物 历史 地理 政治 音乐",
 }
@@ -77,6 +96,9 @@ WORDING = {
     ("B", "en"): [(r"\bin the\b", "in"), (r"\bwas\b", "is"), (r"\bwho\b", "that"), (r"\bfrom\b", "of"), (r"'", "’"),
                   (r"\b(one|two|three|four|five|six|seven|eight|nine|ten)\b", lambda m: str(DIGITS.index(m[1]))),
                   (r"\bas\b", "when"), (r"(\w)-(\w)", r"\1 \2")],
+    ("C", "en"): [(r"\bon the\b", "upon the"), (r"\bwill\b", "would"), (r"\bit\b", "this"), (r"\bits\b", "their"),
+                  (r"\bwith\b", "by"), (r"(?<![-–.,:/\d])\b([2-9])\b(?![-–.,:/\d])", lambda m: DIGITS[int(m[1])])],
+    ("C", "zh"): [("也", ""), ("为", "是"), ("并", "且"), ("及", "和")],
     ("A", "zh"): [("的", ""), ("和", "与"), ("在", "于"), ("，", "、")],
     ("B", "zh"): [("了", ""), ("将", "要"), ("对", "就"), ("“|”", '"')],
 }
@@ -105,7 +127,8 @@ def all_texts(data, language, half):
         for page in lines(pathlib.Path(data) / name):
             text = page.get("gold_text") or page.get("text") or ""
             is_first = page.get("label", "new") == "new"
-            in_half = hashlib.sha256(f"{page['id']}".encode()).digest()[0] % 2 == "AB".index(half)
+            digest = hashlib.sha256(f"{page['id']}".encode()).digest()
+            in_half = digest[half == "C"] % 2 == (half == "B")
             if is_first and in_half and 600 < len(text) < 20_000 and page.get("lang", language) in (language, "zh-CN"):
                 yield text
 
@@ -242,7 +265,7 @@ def score(folder, files):
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["make", data, folder, ("A" | "B") as half]:
+        case ["make", data, folder, ("A" | "B" | "C") as half]:
             make(data, folder, half)
         case ["run", leitong, folder, *files]:
             run(leitong, folder, files)

@@ -35,7 +35,7 @@ const IDEOGRAPH_DIGITS: &str = "〇一二三四五六七八九十百千";
 pub(super) enum Kind {
     /// The same letters, joined or ordered in another way.
     Nothing,
-    /// Text was added or written anew.
+    /// Text was added or rewritten.
     Edit,
     /// A number was added.
     Figure,

@@ -2,7 +2,7 @@
 //! of one text.
 //!
 //! In: a document, a kept one, and the text that is lost with the document. Out: a difference that shows it. In a
-//! series, facts are replaced and hardly anything else. Whoever edits a text also adds, leaves out and rewords. So facts
+//! series, facts are replaced and hardly anything else. An editor also adds, leaves out and rewords. So facts
 //! decide if there are at least as many of them as [edits](Kind). The addresses say how much is needed ([`Relation`]).
 //! Also the words by which pages of a template are recognised after all documents of the cluster were compared. Cost:
 //! linear in both texts.
