@@ -30,7 +30,7 @@ const ADDRESS_BYTES: usize = 256;
 /// Digits of scripts that write numbers without spaces, in addition to those that Unicode counts as digits.
 const IDEOGRAPH_DIGITS: &str = "〇一二三四五六七八九十百千";
 
-/// What a place in which two texts differ is.
+/// The kind of a place in which two texts differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// The same letters, joined or ordered in another way.

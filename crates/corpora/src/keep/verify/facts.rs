@@ -197,7 +197,7 @@ mod tests {
         assert!(differ(&other, &list("cve-1-8407"), NO_URLS), "another number in a list");
     }
 
-    /// Whoever edits a text replaces words as well, and adds others.
+    /// Editors replace words as well, and add others.
     #[test]
     fn facts_decide_if_there_are_as_many_of_them_as_edits() {
         let page = |name: &str, edits: [&str; 2]| {
