@@ -34,7 +34,7 @@ const SETTING: &str = "idf.file";
 /// Returns true if the built-in table has the word with this XXH3-64. Fingerprints depend on the answer: it
 /// may change only with a detector's version.
 #[must_use]
-pub fn is_common(hash: u64) -> bool {
+pub(crate) fn is_common(hash: u64) -> bool {
     LazyLock::force(&COMMON).contains_key(&hash)
 }
 
