@@ -53,5 +53,5 @@ pub fn build_tables() {
     Seed::default();
     extract::build_tables();
     // The first call builds the table of common words.
-    let _ = idf::is_common(0);
+    let _ = idf::documents_with(0);
 }
