@@ -55,5 +55,5 @@ pub fn build_tables() {
     extract::build_tables();
     let _ = Preset::all();
     // The first call builds the table of common words.
-    let _ = idf::is_common(0);
+    let _ = idf::documents_with(0);
 }

@@ -138,6 +138,35 @@ fn an_edited_copy_of_any_page_of_a_template_is_dropped() {
     assert_eq!((verified.kept.len(), verified.dropped.len()), (40, 40), "{}", verified.run.stderr);
 }
 
+/// A reprint that only says the same in another way is dropped; a report with another figure is kept, and says which.
+#[test]
+fn wording_is_no_fact_and_a_figure_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Many equal numbers make the detector tolerate one that differs.
+    let sentence = |at: u32| sentences(at..at + 1).replace(". ", &format!(" {}. ", 1_000 + at * 37));
+    let [before, after] = [0..12, 12..14].map(|numbers| numbers.map(sentence).collect::<String>());
+    let report = |id: &str, wording: &str, closed: &str| {
+        let text = format!(
+            "{before}A quake {wording} struck the coast closed {closed} of the harbours. {after}{}",
+            sentences(14..27)
+        );
+        page(id, &format!("{id}.example"), "s", &text)
+    };
+    let pages = [
+        report("first", "which", "9"),
+        report("reworded", "that", "9"),
+        report("spelled", "which", "nine"),
+        report("figure", "which", "8"),
+    ];
+    let plain = dedup(folder.path(), &[], &pages);
+    assert_eq!(plain.kept, ["first"], "all are duplicates by their verdicts");
+    let verified = dedup(folder.path(), &["--verify", "--annotate"], &pages);
+    assert_eq!(verified.kept, ["first", "figure"], "{}", verified.run.stderr);
+    let kept = &lines(&folder.path().join("kept.jsonl"))[1];
+    assert_eq!(kept["leitong_verify_reason"], "facts_differ");
+    assert_eq!(kept["leitong_verify_differs"], "closed 8 of | closed 9 of");
+}
+
 /// A page with a sentence that no kept page has is kept, even if the sentence has less than 150 letters, or if the
 /// page was edited in other places as well.
 #[test]
@@ -196,7 +225,7 @@ fn pages_of_a_template_on_many_sites_are_kept() {
 fn verdicts_are_the_same_and_clusters_and_reports_say_what_was_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut pages = merged(3);
-    let edited = sentences(0..40).replacen("a", "e", 3);
+    let edited = sentences(0..40).replacen("a", "e", 3).replacen(". ", ". Also ", 2);
     pages.push(page("edited", "c.example", "c", &edited));
     let path = |name: &str| folder.path().join(name);
     let [verdicts, others, clusters, report] = ["v.jsonl", "w.jsonl", "c.jsonl", "r.json"].map(path);
@@ -222,6 +251,8 @@ fn verdicts_are_the_same_and_clusters_and_reports_say_what_was_kept() {
         .collect();
     assert_eq!(marked.len(), 3);
     assert!(marked.iter().all(|page| page["leitong_lost_share"].as_f64().expect("a share") > 0.4));
+    assert!(marked.iter().all(|page| page["leitong_verify_reason"] == "text_lost"));
+    assert_eq!(dropped["leitong_verify_reason"], "contained");
     let members = lines(&clusters).into_iter().flat_map(|cluster| cluster["members"].as_array().cloned());
     let members: Vec<Value> = members.flatten().collect();
     let kept_by_verify = members.iter().filter(|member| member["kept_by_verify"] == true);
@@ -461,7 +492,8 @@ fn tables_and_csv_files_get_columns_of_their_types() {
             let text = std::fs::read_to_string(&keep).expect("a file");
             let header = text.lines().next().expect("a header");
             assert!(header.ends_with(
-                ",leitong_canonical,leitong_cluster_size,leitong_kept_by_verify,leitong_lost_share,leitong_lost_passage"
+                ",leitong_canonical,leitong_cluster_size,leitong_kept_by_verify,leitong_lost_share,\
+                 leitong_lost_passage,leitong_verify_reason,leitong_verify_differs"
             ));
             assert_eq!(text.lines().filter(|line| line.contains(",2,true,0.4")).count(), 3, "{text}");
         } else {

@@ -36,6 +36,12 @@ pub(crate) struct Annotation<'a> {
     /// The longest passage that no kept document has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_lost_passage: Option<&'a str>,
+    /// The finding of `--verify`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_verify_reason: Option<&'a str>,
+    /// The fact of the document and that of the kept document, if facts differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_verify_differs: Option<&'a str>,
     /// The text of a benchmark with which the document shares a passage, as `FILE#ITEM/POINTER`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_benchmark: Option<&'a str>,
@@ -76,7 +82,7 @@ pub(super) enum Value<'a> {
 }
 
 /// The names of all fields in JSON.
-pub(super) const FIELDS: [&str; 11] = [
+pub(super) const FIELDS: [&str; 13] = [
     "leitong_cluster",
     "leitong_kind",
     "leitong_canonical",
@@ -84,6 +90,8 @@ pub(super) const FIELDS: [&str; 11] = [
     "leitong_kept_by_verify",
     "leitong_lost_share",
     "leitong_lost_passage",
+    "leitong_verify_reason",
+    "leitong_verify_differs",
     "leitong_benchmark",
     "leitong_benchmark_passage",
     "leitong_cut_passages",
@@ -101,6 +109,8 @@ impl Added {
             leitong_kept_by_verify: None,
             leitong_lost_share: None,
             leitong_lost_passage: None,
+            leitong_verify_reason: None,
+            leitong_verify_differs: None,
             leitong_benchmark: None,
             leitong_benchmark_passage: None,
             leitong_cut_passages: None,
@@ -114,6 +124,7 @@ impl Added {
         match name {
             "leitong_cluster_size" => self.cluster_size,
             "leitong_kept_by_verify" | "leitong_lost_share" | "leitong_lost_passage" => self.check,
+            "leitong_verify_reason" | "leitong_verify_differs" => self.check,
             "leitong_benchmark" | "leitong_benchmark_passage" => self.benchmark,
             "leitong_cut_passages" | "leitong_cut_bytes" => self.cut,
             _ => true,
@@ -152,6 +163,8 @@ impl<'a> Annotation<'a> {
             leitong_kept_by_verify: check.map(Check::keeps),
             leitong_lost_share: check.map(|check| check.lost_share),
             leitong_lost_passage: check.map(|check| check.lost_passage.as_str()),
+            leitong_verify_reason: check.map(|check| check.finding.as_str()),
+            leitong_verify_differs: check.and_then(|check| check.differs.as_deref()),
             leitong_benchmark: benchmark.map(|found| found.benchmark.as_str()),
             leitong_benchmark_passage: benchmark.map(|found| found.passage.as_str()),
             leitong_cut_passages: None,
@@ -176,6 +189,8 @@ impl<'a> Annotation<'a> {
             Value::Flag(self.leitong_kept_by_verify),
             Value::Share(self.leitong_lost_share),
             Value::Text(self.leitong_lost_passage),
+            Value::Text(self.leitong_verify_reason),
+            Value::Text(self.leitong_verify_differs),
             Value::Text(self.leitong_benchmark),
             Value::Text(self.leitong_benchmark_passage),
             Value::Count(self.leitong_cut_passages),
@@ -333,6 +348,8 @@ mod tests {
         leitong_kept_by_verify: None,
         leitong_lost_share: None,
         leitong_lost_passage: None,
+        leitong_verify_reason: None,
+        leitong_verify_differs: None,
         leitong_benchmark: None,
         leitong_benchmark_passage: None,
         leitong_cut_passages: None,

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::resources::{ResourceError, shortened};
 use super::term_weight::{FRACTION_BITS, ln};
-use leitong_base::hashed::{HashedMap, HashedSet};
+use leitong_base::hashed::HashedMap;
 use leitong_text::segment::DistinctTerm;
 
 pub use build::IdfBuilder;
@@ -23,18 +23,26 @@ pub use build::IdfBuilder;
 /// The first line of the file.
 pub(crate) const HEADER: &str = "# leitong idf 1";
 const DEFAULT: &str = include_str!("default.tsv");
-/// The words of the built-in table, as XXH3-64 hashes.
-static COMMON: LazyLock<HashedSet> = LazyLock::new(|| {
+/// The number of documents, of a million, that have each word of the built-in table, by the word's XXH3-64.
+static COMMON: LazyLock<HashedMap<u32>> = LazyLock::new(|| {
     let lines = DEFAULT.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| Some(xxh3_64(line.split_once('\t')?.0.as_bytes()))).collect()
+    let entries = lines.filter_map(|line| line.split_once('\t'));
+    entries.filter_map(|(word, n)| Some((xxh3_64(word.as_bytes()), n.parse().ok()?))).collect()
 });
 const SETTING: &str = "idf.file";
 
 /// Returns true if the built-in table has the word with this XXH3-64. Fingerprints depend on the answer: it
 /// may change only with a detector's version.
 #[must_use]
-pub fn is_common(hash: u64) -> bool {
-    LazyLock::force(&COMMON).contains(&hash)
+pub(crate) fn is_common(hash: u64) -> bool {
+    LazyLock::force(&COMMON).contains_key(&hash)
+}
+
+/// Returns how many documents of a million have the word with this XXH3-64, by the built-in table; 0 if it is not in the
+/// table.
+#[must_use]
+pub fn documents_with(hash: u64) -> u32 {
+    LazyLock::force(&COMMON).get(&hash).copied().unwrap_or(0)
 }
 
 /// A table of inverse document frequencies.

@@ -154,12 +154,13 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
     let row = |line: &CheckLine| {
         let share = format!("{:.1} %", 100.0 * line.check.lost_share);
         let letters = line.check.lost_letters.to_string();
-        vec![share, letters, line.url.clone(), line.check.lost_passage.clone()]
+        let shown = line.check.differs.as_ref().unwrap_or(&line.check.lost_passage);
+        vec![share, letters, line.url.clone(), shown.clone()]
     };
     let lines = |title, note, lines: &[CheckLine]| Table {
         title,
         note,
-        head: &["lost", "letters", "Document", "Longest passage"],
+        head: &["lost", "letters", "Document", "Longest passage, or the facts"],
         rows: lines.iter().map(row).collect(),
     };
     let mut tables = vec![Table {

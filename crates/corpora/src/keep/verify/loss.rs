@@ -6,7 +6,7 @@
 //! sentence is not its own, because the kept text has most of the words there. Cost: linear in both texts.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::words::{RUN_LETTERS, SplitText, Word, combined_hash, have_letters, letters_of};
@@ -47,7 +47,7 @@ pub(super) struct Loss {
     /// The text that the kept document has instead, as ranges of its words, once it was
     /// [searched](Self::places_instead) for.
     pub instead: OnceCell<Vec<Range<usize>>>,
-    /// For each of `places`, the place of the kept document that follows the same run, once it was
+    /// For each of `places`, the place of the kept document that is next to the same run, once it was
     /// [searched](Self::counterparts) for.
     pub counterparts: OnceCell<Vec<Option<Range<usize>>>>,
 }
@@ -119,18 +119,23 @@ impl Loss {
         self.instead.get_or_init(|| gaps(kept, document))
     }
 
-    /// Returns each place of the document with the kept document's other text after the same run, if there is any.
+    /// Returns each place of the document with the kept document's other text after the same run, or else before the same
+    /// one, if there is any. No two places have the same other text.
     pub(super) fn counterparts(
         &self,
         document: &SplitText,
         kept: &SplitText,
     ) -> impl Iterator<Item = (&Range<usize>, Option<&Range<usize>>)> {
         let counterparts = self.counterparts.get_or_init(|| {
-            let instead = self.places_instead(document, kept).iter();
-            let instead: HashMap<u64, &Range<usize>> =
-                instead.map(|place| (run_before(kept, place.start), place)).collect();
+            let instead = self.places_instead(document, kept);
+            let [before, after] = [run_before, run_after].map(|run| -> HashMap<u64, &Range<usize>> {
+                instead.iter().map(|place| (run(kept, place), place)).collect()
+            });
+            let mut taken = HashSet::new();
             let counterpart = |place: &Range<usize>| {
-                instead.get(&run_before(document, place.start)).map(|place| Range::clone(place))
+                let found = before.get(&run_before(document, place));
+                let found = found.or_else(|| after.get(&run_after(document, place)))?;
+                taken.insert(found.start).then(|| Range::clone(found))
             };
             self.places.iter().map(counterpart).collect()
         });
@@ -152,9 +157,14 @@ impl Loss {
     }
 }
 
-/// Returns the hash of the run that ends before the word `at`, by which a place is recognised in another document.
-fn run_before(text: &SplitText, at: usize) -> u64 {
-    combined_hash(&text.words()[text.run_until(at)])
+/// Returns the hash of the run before a place, by which it is recognised in another document.
+fn run_before(text: &SplitText, place: &Range<usize>) -> u64 {
+    combined_hash(&text.words()[text.run_until(place.start)])
+}
+
+/// Returns the hash of the run after a place, or of all words after it.
+fn run_after(text: &SplitText, place: &Range<usize>) -> u64 {
+    combined_hash(&text.words()[text.run_from(place.end).unwrap_or(place.end..text.words().len())])
 }
 
 /// Returns the places of `text` between the runs that `other` has as well, as ranges of words.

@@ -20,8 +20,10 @@
 //! compared with at most [`COMPARED_MAX`] kept texts and two more.
 
 mod alike;
+mod differences;
 mod facts;
 mod loss;
+mod lost_max;
 mod recent;
 mod slots;
 pub(crate) mod table_texts;
@@ -30,15 +32,14 @@ mod words;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::fmt;
 use std::io;
 use std::rc::Rc;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use self::alike::{Alike, Differences};
-use self::facts::{facts_differ, fillings, may_be_one_page};
+use self::differences::Difference;
+use self::facts::{fillings, first_difference, may_be_one_page, replaced_fact};
 use self::loss::Loss;
 use self::recent::{KnownText, RecentTexts};
 use self::slots::{Filling, Slots, Templates};
@@ -49,78 +50,13 @@ use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
 use leitong_base::terminal;
+pub use lost_max::LostMax;
 pub use texts::TextCompressor;
 
 /// Maximum number of kept texts of a cluster with which a document is compared, besides the first one and an equal one.
 const COMPARED_MAX: usize = 4;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
-
-/// The share of [`LostMax::letters`] that a document's own passage must have to keep the document: by default 60
-/// letters. Two thirds are enough for a whole sentence.
-const OWN_PASSAGE: f64 = 0.12;
-
-/// Limits on the text that may be lost with a document; above one of them, the document is kept.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LostMax {
-    /// Maximum share of the document in passages that the kept document lacks.
-    pub share: f64,
-    /// Maximum number of letters in the longest lost passage. There are two exceptions. If the lost text is spread over
-    /// a long text, the limit is a tenth of that text, but at least this number and at most twice this number. If the
-    /// passage is the document's [own](Loss::own_passages), the limit is this number times [`OWN_PASSAGE`], unless the
-    /// document is the kept one fetched again.
-    pub letters: u32,
-}
-
-impl Default for LostMax {
-    fn default() -> Self {
-        Self { share: 0.4, letters: 500 }
-    }
-}
-
-impl LostMax {
-    /// Returns true if `loss` is within the limits. `has_own_passage` returns true if a passage of at least the given
-    /// number of letters is the document's own.
-    fn allows(self, loss: &Loss, has_own_passage: impl FnOnce(u32) -> bool) -> bool {
-        // If the share is 0, differences in wording count as well.
-        let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
-        if !is_within_share {
-            return false;
-        }
-        let tenth = (loss.letters / 10).min(self.letters.saturating_mul(2));
-        let letters = if loss.is_spread() { self.letters.max(tenth) } else { self.letters };
-        loss.longest <= letters && !has_own_passage((f64::from(self.letters) * OWN_PASSAGE) as u32)
-    }
-}
-
-/// The error for text that does not say how much may be lost.
-const NO_LOST_MAX: &str =
-    "expected a share of the text from 0 to 1, a number of letters, or both, such as 0.2, 300 or 0.2,300";
-
-impl FromStr for LostMax {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut lost_max = Self::default();
-        let mut parts = 0;
-        for part in text.split(',') {
-            let part = part.trim();
-            match (part.parse::<u32>(), part.parse::<f64>()) {
-                (Ok(letters), _) if letters > 1 => lost_max.letters = letters,
-                (_, Ok(share)) if (0.0..=1.0).contains(&share) => lost_max.share = share,
-                _ => return Err(NO_LOST_MAX),
-            }
-            parts += 1;
-        }
-        if parts > 2 { Err(NO_LOST_MAX) } else { Ok(lost_max) }
-    }
-}
-
-impl fmt::Display for LostMax {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.share, self.letters)
-    }
-}
 
 /// The outcome for a document that would be dropped: it is dropped, or kept for a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,6 +72,19 @@ pub(crate) enum Finding {
     NotVerified,
 }
 
+impl Finding {
+    /// Returns the name of the finding, as in JSON.
+    #[must_use]
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Contained => "contained",
+            Self::TextLost => "text_lost",
+            Self::FactsDiffer => "facts_differ",
+            Self::NotVerified => "not_verified",
+        }
+    }
+}
+
 /// The result of verifying a document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Check {
@@ -147,6 +96,9 @@ pub(crate) struct Check {
     pub lost_letters: u32,
     /// The longest passage that is not in the kept document, normalised; cut if it is long.
     pub lost_passage: String,
+    /// The fact of the document and that of the kept document, if facts differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
 }
 
 impl Check {
@@ -156,7 +108,16 @@ impl Check {
             lost_share: (loss.share() * 10_000.0).round() / 10_000.0,
             lost_letters: loss.longest,
             lost_passage: shortened(&text[loss.passage.clone()]),
+            differs: None,
         }
+    }
+
+    /// Adds what the document and the kept one have instead of one another.
+    fn with(self, document: &SplitText, kept: &SplitText, difference: Option<Difference>) -> Self {
+        let differs = difference.map(|Difference { ours, theirs, .. }| {
+            format!("{} | {}", shortened(document.around(&ours)), shortened(kept.around(&theirs)))
+        });
+        Self { differs, ..self }
     }
 
     /// Returns true if the document is kept because of this check.
@@ -438,14 +399,18 @@ impl<'a> Verifier<'a> {
             }
             !passages.is_empty()
         };
-        let finding = if !self.lost_max.allows(&loss, has_own_passage) {
-            Finding::TextLost
-        } else if facts_differ(document, kept, &loss) || is_other_page_of_template() {
-            Finding::FactsDiffer
+        let new = |finding| Check::new(finding, &loss, document.text());
+        let check = if !self.lost_max.allows(&loss, has_own_passage) {
+            new(Finding::TextLost)
+        } else if let Some(fact) = replaced_fact(document, kept, &loss) {
+            new(Finding::FactsDiffer).with(document, kept, Some(fact))
+        } else if is_other_page_of_template() {
+            let difference = first_difference(document, kept, &loss);
+            new(Finding::FactsDiffer).with(document, kept, difference)
         } else {
-            Finding::Contained
+            new(Finding::Contained)
         };
-        (Check::new(finding, &loss, document.text()), passages)
+        (check, passages)
     }
 
     /// Returns a kept text, or `None` if it is damaged.
@@ -468,25 +433,5 @@ impl KnownText {
     /// Returns the words in which this text differs from the first kept text of its cluster.
     fn fillings(&self, first: &SplitText) -> &[Filling] {
         self.fillings.get_or_init(|| fillings(&self.text, first, &Loss::between(&self.text, first)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A page with a sentence of its own is kept, although up to 500 letters of other text may be lost.
-    #[test]
-    fn a_passage_of_its_own_may_be_shorter() {
-        let allows = |longest: u32, total: u32, letters: u32, own: u32| {
-            let loss = Loss { letters, longest, total, runs: 2, ..Loss::default() };
-            LostMax::default().allows(&loss, |letters_min| own >= letters_min)
-        };
-        assert!(!allows(60, 170, 3_000, 60), "a sentence of its own");
-        assert!(allows(59, 59, 3_000, 59), "a short one");
-        assert!(allows(400, 500, 3_000, 0), "text in other words");
-        assert!(!allows(700, 900, 9_000, 0), "one passage of a long text");
-        assert!(allows(700, 2_000, 9_000, 0), "changes all over a long text");
-        assert!(!allows(950, 2_000, 9_000, 0), "more than a tenth of a long text");
     }
 }

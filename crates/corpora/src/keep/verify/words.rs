@@ -88,6 +88,15 @@ impl SplitText {
         &self.text()[word.start as usize..word.end as usize]
     }
 
+    /// Returns the text of a place, from the word before it to the word after it.
+    #[must_use]
+    pub(super) fn around(&self, place: &Range<usize>) -> &str {
+        let words = self.words.get(place.start.saturating_sub(1)..self.words.len().min(place.end + 1));
+        let words = words.filter(|_| !place.is_empty()).unwrap_or_default();
+        let ends = words.first().zip(words.last());
+        ends.map_or("", |(first, last)| &self.text()[first.start as usize..last.end as usize])
+    }
+
     /// Returns true if a word of this text is spelled like a word of `other`.
     #[must_use]
     pub(super) fn is_same(&self, word: &Word, other: &Self, theirs: &Word) -> bool {
