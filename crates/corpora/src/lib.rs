@@ -4,6 +4,7 @@
 //! verdicts and dead letters, and counts them. [`keep`] copies the documents to keep, byte for byte, and reports what
 //! was removed.
 
+mod formats;
 pub mod keep;
 pub mod sink;
 pub mod source;

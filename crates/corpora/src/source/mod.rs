@@ -4,48 +4,36 @@
 //! A source only splits its input into records, and reads no more of a record than the limits allow. Later
 //! stages parse the records in parallel.
 
-pub(crate) mod bare_words;
-pub(crate) mod csv;
-mod extension;
+pub(crate) mod extension;
 pub(crate) mod extra;
 pub(crate) mod fetch;
 pub(crate) mod folders;
-mod frames;
+pub(crate) mod frames;
 mod gzip;
-pub(crate) mod index;
 pub(crate) mod inputs;
-pub(crate) mod json_lines;
 pub(crate) mod location;
 mod look_back;
 mod lz4;
-mod machine_error;
+pub(crate) mod machine_error;
 #[cfg(feature = "s3")]
 pub(crate) mod object;
 pub(crate) mod open;
-pub(crate) mod originals;
-mod other_formats;
-pub(crate) mod page_file;
-pub(crate) mod parquet;
 pub(crate) mod reading;
 pub(crate) mod rules;
-mod skim;
 pub(crate) mod stamp;
-pub(crate) mod warc;
-pub(crate) mod warc_folder;
-mod window;
 
-pub use csv::delimiter as csv_delimiter;
+pub use crate::formats::cdx::WarcBase;
+pub use crate::formats::csv::delimiter as csv_delimiter;
+pub use crate::formats::jsonl::JsonLines;
+pub use crate::formats::warc::WarcReader;
+pub use crate::formats::warc::folder::WarcFolder;
 pub(crate) use extension::without_compression;
 pub use folders::{FolderContent, FoundFiles};
-pub use index::WarcBase;
 pub use inputs::{InputNames, Inputs, Resumed};
-pub use json_lines::JsonLines;
 pub use location::{can_be_read_again, is_object};
 pub use open::Input;
 pub use reading::{ReadPart, Reading};
 pub use rules::InputRules;
-pub use warc::WarcReader;
-pub use warc_folder::WarcFolder;
 
 use std::fmt;
 use std::io;
@@ -202,24 +190,29 @@ pub enum FramingError {
     /// A row of a CSV or TSV file, or the rest of the file, cannot be read.
     #[error("{0}")]
     BrokenCsv(String),
-    /// A Parquet file cannot be read at all.
-    #[error("the Parquet file cannot be read ({0}); fetch or write it again")]
-    BrokenParquet(String),
-    /// Some rows of a Parquet file cannot be read.
+    /// A file with typed columns, or the rest of it, cannot be read.
+    #[error("the {format} file cannot be read ({problem}); fetch or write it again")]
+    BrokenTable {
+        /// The name of the format, such as `Parquet`.
+        format: &'static str,
+        /// The reason.
+        problem: String,
+    },
+    /// Some rows of a table cannot be read.
     #[error(
-        "rows {} to {} (row group {row_group}) cannot be read ({problem}); reading continues after them; fetch or write the \
+        "rows {} to {} ({part}) cannot be read ({problem}); reading continues after them; fetch or write the \
          file again",
         rows.0, rows.1
     )]
     LostRows {
         /// The first and last of the lost rows, from 1.
         rows: (u64, u64),
-        /// The row group of the lost rows, from 0.
-        row_group: usize,
+        /// The part of the file that contains the rows, such as `row group 3`.
+        part: String,
         /// The reason.
         problem: String,
     },
-    /// A row of a Parquet file takes too much memory.
+    /// A row of a table takes too much memory.
     #[error(
         "the row is skipped, because it has more than {bytes_max} bytes when decoded; raise \
          page.line_bytes_max to read it"
@@ -234,7 +227,7 @@ pub enum FramingError {
     /// The input has a format that is not supported.
     #[error(
         "this is {0}, so the input is skipped; supported are JSON lines, WARC, CSV and TSV (by name), also \
-         compressed with gzip, zstd or lz4, Parquet and HTML"
+         compressed with gzip, zstd or lz4, Parquet, Arrow and HTML"
     )]
     OtherFormat(&'static str),
 }
@@ -248,7 +241,7 @@ impl FramingError {
             Self::WrongWarcLength { .. } | Self::BrokenWarc(_) => Cause::BrokenWarc,
             Self::BrokenIndex(_) | Self::BrokenRange(_) => Cause::BodyNotFound,
             Self::BrokenCsv(_) => Cause::BrokenCsv,
-            Self::BrokenParquet(_) | Self::LostRows { .. } | Self::LargeRow { .. } => Cause::BrokenParquet,
+            Self::BrokenTable { .. } | Self::LostRows { .. } | Self::LargeRow { .. } => Cause::BrokenTable,
             Self::WrongColumns(_) => Cause::WrongType,
             Self::OtherFormat(_) => Cause::OtherFormat,
         }
@@ -270,7 +263,7 @@ pub trait Source: Send {
 
 /// Implements [`Source::read_batch`]: appends records from `next` until the next one might have to be waited
 /// for, or the batch has `bytes_max` bytes.
-fn fill<S>(
+pub(crate) fn fill<S>(
     source: &mut S,
     (batch, bytes_max): (&mut Vec<Record>, usize),
     mut next: impl FnMut(&mut S) -> io::Result<Option<Record>>,

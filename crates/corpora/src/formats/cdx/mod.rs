@@ -2,25 +2,68 @@
 //! Crawl): only the records that the index names are read, in the order of the index.
 //!
 //! In: an index, and the folder of the WARC files. Out: records, numbered by their line in the index
-//! ([`records`] for pages, [`originals`] for unchanged records). Several byte ranges are fetched at the same
+//! ([`records`]). Several byte ranges are fetched at the same
 //! time ([`ranges`]). If a line names no record, or a range contains none, only that line is lost.
 
 mod line;
-pub(crate) mod originals;
 mod ranges;
-pub(crate) mod records;
+mod records;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::location::{Location, is_object};
-use super::machine_error::is_machine_error;
-use super::stamp::Stamp;
+use self::records::IndexedRecords;
+use super::form::Form;
+use super::originals::Originals;
+use super::{Format, Head, Opened};
+use crate::source::Source;
+use crate::source::location::{Location, is_object};
+use crate::source::machine_error::is_machine_error;
+use crate::source::rules::InputRules;
+use crate::source::stamp::Stamp;
+
+/// Indexes of WARC files. Every input is one if the location of the WARC files is given.
+pub(crate) struct Cdx;
+
+impl Cdx {
+    fn records(opened: Opened, rules: &InputRules) -> io::Result<IndexedRecords> {
+        let Some(base) = &rules.warc_base else {
+            return Err(io::Error::other("an index without --warc-base"));
+        };
+        Ok(IndexedRecords::new(Box::new(opened.reader), opened.name, Arc::clone(base), rules))
+    }
+}
+
+impl Format for Cdx {
+    fn name(&self) -> &'static str {
+        "an index of WARC files"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn recognise(&self, head: &Head<'_>) -> bool {
+        head.is_index
+    }
+
+    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+        Ok(Box::new(Self::records(opened, rules)?))
+    }
+
+    fn reread(&self, opened: Opened, rules: &InputRules, _: Option<&str>) -> io::Result<Box<dyn Originals>> {
+        Ok(Box::new(Self::records(opened, rules)?))
+    }
+
+    fn form(&self, _: &Path, _: Opened, _: &InputRules) -> io::Result<Form> {
+        Ok(Form::Warc)
+    }
+}
 
 /// The folder, or prefix in a store, of the WARC files that indexes name. A run reads its inputs twice. Both passes
 /// share this value, so the run ends if a file is replaced in the meantime.

@@ -1,4 +1,4 @@
-//! Reads the rows of a Parquet file as a [`Source`].
+//! Reads the rows of a table as a [`Source`].
 
 use std::io;
 use std::ops::Range;
@@ -7,25 +7,23 @@ use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 
-use super::ParquetFile;
 use super::columns::{Columns, RowLine};
-use super::rows::{Chunk, Rows};
-use crate::source::location::Stored;
+use super::{Chunk, Chunks, Table};
 use crate::source::rules::InputRules;
 use crate::source::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
 use leitong_base::record::Place;
 use leitong_text::page::Page;
 
 /// A source of the rows in one file.
-pub(in crate::source) struct ParquetSource {
+pub(in crate::formats) struct TableSource<R> {
     input: Arc<str>,
     read: Arc<ReadSoFar>,
-    state: State,
+    state: State<R>,
 }
 
-enum State {
+enum State<R> {
     Reading {
-        rows: Box<Rows>,
+        rows: Box<R>,
         columns: Columns,
         /// The current batch: the number of its first row, the batch, and the index of the next row.
         batch: Option<(u64, RecordBatch, usize)>,
@@ -37,30 +35,27 @@ enum State {
     Ended,
 }
 
-impl ParquetSource {
-    /// Creates a source of the rows in `file`. Messages call it `input`. `read` counts bytes as rows are
+impl<R: Chunks> TableSource<R> {
+    /// Creates a source of the rows in `table`, or of the error for which it cannot be read. Messages call it `input`. `read` counts bytes as rows are
     /// read.
-    ///
-    /// # Errors
-    /// The machine cannot read the file. A fault of its content becomes a record instead.
-    pub(in crate::source) fn new(
-        file: Stored,
+    pub(in crate::formats) fn new(
+        table: Result<impl Table<Rows = R>, FramingError>,
         input: Arc<str>,
         rules: &InputRules,
         read: Arc<ReadSoFar>,
-    ) -> io::Result<Self> {
-        let state = match ParquetFile::open(file) {
-            Err(fault) => State::Broken(FramingError::BrokenParquet(fault.content_fault()?)),
-            Ok(file) => match Columns::select(file.schema().fields(), rules) {
+    ) -> Self {
+        let state = match table {
+            Err(error) => State::Broken(error),
+            Ok(table) => match Columns::select(table.schema().fields(), rules) {
                 Err(problem) => State::Broken(FramingError::WrongColumns(problem)),
                 Ok(columns) => {
                     let line_bytes_max = rules.limits.line_bytes_max;
-                    let rows = Box::new(Rows::new(file, Some(&columns.places()), line_bytes_max));
+                    let rows = Box::new(table.rows(Some(&columns.places()), line_bytes_max));
                     State::Reading { rows, columns, batch: None, too_large: 0..0 }
                 }
             },
         };
-        Ok(Self { input, read, state })
+        Self { input, read, state }
     }
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {
@@ -71,13 +66,16 @@ impl ParquetSource {
                 };
                 return Ok(Some(record(&self.input, 0, Payload::Broken(error))));
             };
-            if let Some((first, rows, next)) = batch {
-                if *next < rows.num_rows() {
+            if let Some((first, read, next)) = batch {
+                if *next < read.num_rows() {
                     let number = *first + *next as u64;
                     let url = || Page::made_up_url(&self.input, number + 1);
-                    let payload = match columns.line(rows, *next, url) {
+                    let payload = match columns.line(read, *next, url) {
                         RowLine::Whole(line) => Payload::Json(line),
                         RowLine::Cut { json, bytes } => Payload::Head { json: Ok(json), bytes },
+                        RowLine::TooLarge => {
+                            Payload::Broken(FramingError::LargeRow { bytes_max: rows.row_bytes_max() })
+                        }
                         RowLine::NotUtf8(column) => Payload::Broken(FramingError::WrongColumns(format!(
                             "column {column:?} contains bytes here that are not UTF-8; to read pages in other encodings, \
                              use --html-column {column}"
@@ -95,15 +93,18 @@ impl ParquetSource {
             match rows.next_chunk()? {
                 None => self.state = State::Ended,
                 Some(Chunk::Rows { first, batch: read }) => {
-                    let bytes = rows.compressed_bytes_per_row() * read.num_rows() as u64;
+                    let bytes = rows.stored_bytes_per_row() * read.num_rows() as u64;
                     self.read.bytes.fetch_add(bytes, Ordering::Relaxed);
                     *batch = Some((first, read, 0));
                 }
                 Some(Chunk::TooLarge { rows, .. }) => *too_large = rows,
-                Some(Chunk::Lost { rows: lost, row_group, problem }) => {
-                    let error =
-                        FramingError::LostRows { rows: (lost.start + 1, lost.end), row_group, problem };
+                Some(Chunk::Lost { rows: lost, part, problem }) => {
+                    let error = FramingError::LostRows { rows: (lost.start + 1, lost.end), part, problem };
                     return Ok(Some(record(&self.input, lost.start, Payload::Broken(error))));
+                }
+                Some(Chunk::Broken { first, error }) => {
+                    self.state = State::Ended;
+                    return Ok(Some(record(&self.input, first, Payload::Broken(error))));
                 }
             }
         }
@@ -116,7 +117,7 @@ fn record(input: &Arc<str>, number: u64, payload: Payload) -> Record {
     Record { place, span: 0..0, payload }
 }
 
-impl Source for ParquetSource {
+impl<R: Chunks> Source for TableSource<R> {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
         // The rows of a file are available without waiting.
         fill(self, (batch, bytes_max), Self::next_record, |_| false)

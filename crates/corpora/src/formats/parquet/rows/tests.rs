@@ -51,7 +51,7 @@ fn read(path: &Path) -> (Vec<u64>, Vec<u64>, usize) {
                 sound.extend(numbers);
             }
             Chunk::TooLarge { .. } => large.extend(numbers),
-            Chunk::Lost { problem, .. } => panic!("{problem}"),
+            other => panic!("{other:?}"),
         }
     }
     (sound, large, most)

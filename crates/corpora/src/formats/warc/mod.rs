@@ -15,12 +15,20 @@
 //! is one exception: if a record is not a page and is longer than any page may be, the first header in its
 //! content ends it. Memory: one batch and one record.
 
+pub(crate) mod folder;
+mod window;
+
 use std::io::{self, BufReader, Read};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::page_file::begins_page;
-use super::window::Window;
-use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
+use self::window::Window;
+use super::form::Form;
+use super::html::begins_page;
+use super::originals::{Framing, Originals, RecordOriginals};
+use super::{Format, Opened};
+use crate::source::rules::InputRules;
+use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::{PageConfig, WarcKind, WarcRecord};
 
@@ -38,6 +46,50 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const TAIL_BYTES: usize = HEAD_BYTES_MAX;
 /// Number of bytes by which a resource without a content type is recognised as a page.
 const SNIFFED_BYTES: usize = 2048;
+
+/// Archives of records.
+pub(crate) struct Warc;
+
+impl Warc {
+    fn reader(opened: Opened, rules: &InputRules) -> WarcReader<Box<dyn Read + Send>> {
+        WarcReader::new(opened.reader, opened.name, &rules.limits).after(opened.broken)
+    }
+}
+
+impl Format for Warc {
+    fn name(&self) -> &'static str {
+        "a WARC file"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &["warc", "wet"]
+    }
+
+    fn recognise(&self, head: &super::Head<'_>) -> bool {
+        self.records_in(head.start).is_some()
+    }
+
+    /// Recognises a first record, maybe after a byte order mark, blank lines and zeros.
+    fn records_in(&self, start: &[u8]) -> Option<&'static str> {
+        let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+        let blank = start.iter().take_while(|byte| **byte == 0 || byte.is_ascii_whitespace()).count();
+        start[blank..].starts_with(b"WARC/").then_some("WARC records")
+    }
+
+    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+        Ok(Box::new(Self::reader(opened, rules)))
+    }
+
+    /// Returns all records, those that are not pages included.
+    fn reread(&self, opened: Opened, rules: &InputRules, _: Option<&str>) -> io::Result<Box<dyn Originals>> {
+        let read = |opened| Ok(Box::new(Self::reader(opened, rules).with_all_records()) as Box<dyn Source>);
+        Ok(Box::new(RecordOriginals::new(opened, Framing::Warc, &rules.limits, read)?))
+    }
+
+    fn form(&self, _: &Path, _: Opened, _: &InputRules) -> io::Result<Form> {
+        Ok(Form::Warc)
+    }
+}
 
 /// A source that reads WARC records.
 pub struct WarcReader<R> {
@@ -90,7 +142,7 @@ impl<R: Read> WarcReader<R> {
 
     /// Reports an error before the first record.
     #[must_use]
-    pub(super) fn after(self, broken: Option<FramingError>) -> Self {
+    fn after(self, broken: Option<FramingError>) -> Self {
         Self { broken, ..self }
     }
 

@@ -24,32 +24,35 @@ use time::{Date, OffsetDateTime};
 
 const MS_A_DAY: i64 = 86_400_000;
 
+/// Size from which on no more values are written. A list may contain the same value any number of times.
+const JSON_BYTES_MAX: usize = 512 << 20;
+
 /// A writer of values to a JSON line.
-pub(super) struct JsonWriter {
+pub(in crate::formats) struct JsonWriter {
     /// The text written so far.
-    pub(super) json: String,
+    pub(in crate::formats) json: String,
     /// Maximum length of a string. Longer strings are truncated.
-    pub(super) string_bytes_max: usize,
+    pub(in crate::formats) string_bytes_max: usize,
     /// True if there were bytes that are not UTF-8 and are not written in Base64.
-    pub(super) not_utf8: bool,
+    pub(in crate::formats) not_utf8: bool,
     /// True if there were values without an equivalent in JSON, other than bytes.
-    pub(super) without_json: bool,
+    pub(in crate::formats) without_json: bool,
 }
 
 impl JsonWriter {
-    pub(super) fn new(string_bytes_max: usize) -> Self {
+    pub(in crate::formats) fn new(string_bytes_max: usize) -> Self {
         Self { json: String::new(), string_bytes_max, not_utf8: false, without_json: false }
     }
 
     /// Writes a string with its quotes.
-    pub(super) fn string(&mut self, text: &str) {
+    pub(in crate::formats) fn string(&mut self, text: &str) {
         let text = &text[..text.floor_char_boundary(self.string_bytes_max)];
         // Serializing a string cannot fail.
         self.json += &serde_json::to_string(text).unwrap_or_default();
     }
 
     /// Writes the JSON inside the string at `row`, or the string itself if it is not JSON.
-    pub(super) fn json_text(&mut self, array: &ArrayRef, row: usize) {
+    pub(in crate::formats) fn json_text(&mut self, array: &ArrayRef, row: usize) {
         let mut string = Self::new(self.string_bytes_max);
         string.value(array, row, false);
         let text = serde_json::from_str::<String>(&string.json).unwrap_or_default();
@@ -106,7 +109,10 @@ impl JsonWriter {
     }
 
     /// Writes the value at `row` of `array`. With `as_base64`, bytes are written in Base64.
-    pub(super) fn value(&mut self, array: &dyn Array, row: usize, as_base64: bool) {
+    pub(in crate::formats) fn value(&mut self, array: &dyn Array, row: usize, as_base64: bool) {
+        if self.is_full() {
+            return;
+        }
         if array.is_null(row) {
             self.json += "null";
             return;
@@ -153,6 +159,11 @@ impl JsonWriter {
         }
     }
 
+    /// Returns true if values were left out, because there are too many.
+    pub(in crate::formats) fn is_full(&self) -> bool {
+        self.json.len() > JSON_BYTES_MAX
+    }
+
     /// Writes null for a value without an equivalent in JSON.
     fn no_json(&mut self) {
         self.without_json = true;
@@ -160,7 +171,11 @@ impl JsonWriter {
     }
 
     /// Writes an object with the value at `row` of each column.
-    pub(super) fn object<'a>(&mut self, columns: impl Iterator<Item = (&'a str, &'a ArrayRef)>, row: usize) {
+    pub(in crate::formats) fn object<'a>(
+        &mut self,
+        columns: impl Iterator<Item = (&'a str, &'a ArrayRef)>,
+        row: usize,
+    ) {
         self.json.push('{');
         for (number, (name, column)) in columns.enumerate() {
             if number > 0 {
@@ -176,6 +191,9 @@ impl JsonWriter {
     fn list(&mut self, items: &ArrayRef) {
         self.json.push('[');
         for item in 0..items.len() {
+            if self.is_full() {
+                return;
+            }
             if item > 0 {
                 self.json.push(',');
             }
@@ -190,6 +208,9 @@ impl JsonWriter {
         let (keys, values) = (entries.column(0), entries.column(1));
         self.json.push('{');
         for entry in 0..entries.len() {
+            if self.is_full() {
+                return;
+            }
             if entry > 0 {
                 self.json.push(',');
             }

@@ -4,38 +4,90 @@
 //! what that code reads is kept until it is known which record it belongs to. Memory: the longest record
 //! allowed, and what is read ahead of it. The bytes of a longer record are discarded.
 
-use std::io::{self, Read};
+use std::borrow::Cow;
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::Opened;
 use super::csv::Dialect;
-use super::index::originals::IndexedOriginals;
-use super::parquet::originals::RowOriginals;
-use super::{Payload, Source};
+use super::table::Row;
+use crate::source::{Payload, Source};
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
 
 /// Number of bytes that may be read ahead, plus the header of a WARC record.
 const READ_AHEAD_BYTES: usize = 8 << 20;
 
-/// One record of the input, with its bytes.
+/// The records of an input that is read again, unchanged.
+pub(crate) trait Originals: Send {
+    /// Returns the next record, or `None` at the end. A table has rows only: it returns the row with the number
+    /// `wanted`, and no row if none is wanted. Numbers must be requested in ascending order.
+    ///
+    /// # Errors
+    /// The machine or a store fails.
+    fn next_record(&mut self, wanted: Option<u64>) -> io::Result<Option<Original>>;
+}
+
+/// One record of the input.
 #[derive(Debug)]
-pub struct Original {
+pub(crate) struct Original {
     /// The number of the record, as in its [`Place`].
     pub number: u64,
-    /// The format of the record.
-    pub framing: Framing,
     /// True if the record may contain a page.
     pub is_page: bool,
-    /// The bytes without surrounding line ends. `None` if the record is too long or broken.
-    pub bytes: Option<Vec<u8>>,
-    /// For a row of a table, the requested column as a JSON object.
+    /// The unchanged record.
+    pub content: Content,
+    /// The record as a JSON object, if that differs from its bytes. For a row of text, only the requested column.
     pub json: Option<Vec<u8>>,
+}
+
+/// The content of a record.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// The bytes without surrounding line ends.
+    Bytes(Framing, Vec<u8>),
+    /// A row of a table with typed columns.
+    Row(Row),
+    /// The record is too long.
+    TooLarge,
+    /// The row, or a part of it, cannot be read.
+    Unreadable,
+}
+
+impl Original {
+    /// Returns the content as a JSON object, if it is one. For a row of a table, only the column `column` is
+    /// used.
+    pub(crate) fn json(&self, column: &str) -> Option<Cow<'_, [u8]>> {
+        match &self.content {
+            Content::Row(row) => Some(Cow::Owned(row.json_of(column))),
+            Content::Bytes(_, bytes) => Some(Cow::Borrowed(self.json.as_ref().unwrap_or(bytes))),
+            Content::TooLarge | Content::Unreadable => self.json.as_deref().map(Cow::Borrowed),
+        }
+    }
+
+    /// Returns the content as a JSON object, if it is one.
+    pub(crate) fn into_json(self) -> Option<Vec<u8>> {
+        match self.content {
+            Content::Row(row) => Some(row.json()),
+            Content::Bytes(_, bytes) => Some(self.json.unwrap_or(bytes)),
+            Content::TooLarge | Content::Unreadable => self.json,
+        }
+    }
+
+    /// Returns the size of the record in bytes. `None` if it was not read.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        match &self.content {
+            Content::Row(row) => Some(row.bytes),
+            Content::Bytes(_, bytes) => Some(bytes.len() as u64),
+            Content::TooLarge | Content::Unreadable => None,
+        }
+    }
 }
 
 /// The format that separates records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     /// One record per line.
     Line,
     /// WARC records, which state their length.
@@ -46,43 +98,35 @@ pub enum Framing {
     Page,
 }
 
-/// The records of one input, unchanged.
-pub enum Originals {
-    /// Records that are read in order.
-    Records(RecordOriginals),
-    /// Records that an index names, read in order.
-    Indexed(Box<IndexedOriginals>),
-    /// Rows that are read by their number.
-    Rows(Box<RowOriginals>),
-}
-
 /// The records of an input that is read from start to end.
-pub struct RecordOriginals {
+pub(crate) struct RecordOriginals {
     source: Box<dyn Source>,
-    /// The format of the records, unless the input is a WARC file.
-    lines: Framing,
+    framing: Framing,
     held: Arc<Mutex<Held>>,
 }
 
 impl RecordOriginals {
-    /// Creates a reader of the records into which `framed` splits `decompressed`.
+    /// Creates a reader of the records into which `read` splits the input.
     pub(super) fn new(
-        decompressed: Box<dyn Read + Send>,
-        lines: Framing,
+        opened: Opened,
+        framing: Framing,
         limits: &PageConfig,
-        framed: impl FnOnce(Box<dyn Read + Send>) -> io::Result<Box<dyn Source>>,
+        read: impl FnOnce(Opened) -> io::Result<Box<dyn Source>>,
     ) -> io::Result<Self> {
         let bytes_max = limits.line_bytes_max.max(limits.bytes_max) + READ_AHEAD_BYTES;
         let held = Arc::new(Mutex::new(Held::new(bytes_max)));
-        let source = framed(Box::new(Copying { inner: decompressed, held: Arc::clone(&held) }))?;
-        Ok(Self { source, lines, held })
+        let capacity = opened.reader.capacity();
+        let copying = Copying { inner: opened.reader, held: Arc::clone(&held) };
+        let mut reader = BufReader::with_capacity(capacity, Box::new(copying) as Box<dyn Read + Send>);
+        // Formats look at the first bytes, which are in the inner buffer already.
+        reader.fill_buf()?;
+        let source = read(Opened { reader, ..opened })?;
+        Ok(Self { source, framing, held })
     }
+}
 
-    /// Returns the next record, or `None` at the end.
-    ///
-    /// # Errors
-    /// The operating system's error.
-    pub fn next_record(&mut self) -> io::Result<Option<Original>> {
+impl Originals for RecordOriginals {
+    fn next_record(&mut self, _: Option<u64>) -> io::Result<Option<Original>> {
         let mut batch = Vec::new();
         // A limit of one byte makes each batch end after its first record.
         while batch.is_empty() && self.source.read_batch(&mut batch, 1)? {}
@@ -94,26 +138,24 @@ impl RecordOriginals {
             _ => held.get(&record.span),
         };
         held.discard(record.span.end);
-        let (number, framing) = match record.place {
-            Place::Line { line, .. } => (line, self.lines),
-            Place::Record { record, .. } if self.lines == Framing::Page => (record, Framing::Page),
-            Place::Record { record, .. } => (record, Framing::Warc),
-            Place::Message { offset, .. } => (offset, Framing::Line),
-        };
+        let (Place::Line { line: number, .. }
+        | Place::Record { record: number, .. }
+        | Place::Message { offset: number, .. }) = record.place;
         let is_page = !matches!(record.payload, Payload::NoPage);
         let json = match record.payload {
-            Payload::Json(json) if matches!(framing, Framing::Csv(_)) => Some(json),
+            Payload::Json(json) if matches!(self.framing, Framing::Csv(_)) => Some(json),
             // The values of fields are read from the line in which numbers without a value are null.
             Payload::Json(json) if bytes.as_ref().is_some_and(|bytes| *bytes != json) => Some(json),
             _ => None,
         };
-        Ok(Some(Original { number, framing, is_page, bytes, json }))
+        let content = bytes.map_or(Content::TooLarge, |bytes| Content::Bytes(self.framing, bytes));
+        Ok(Some(Original { number, is_page, content, json }))
     }
 }
 
 /// A reader that keeps a copy of everything that is read.
 struct Copying {
-    inner: Box<dyn Read + Send>,
+    inner: BufReader<Box<dyn Read + Send>>,
     held: Arc<Mutex<Held>>,
 }
 

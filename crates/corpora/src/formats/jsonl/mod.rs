@@ -5,15 +5,68 @@
 //! longer line, long strings are cut here ([`Skim`]), and its other fields can still be read. Memory: one
 //! batch and one line.
 
+pub(crate) mod bare_words;
+mod skim;
+
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
-use super::skim::Skim;
-use super::{FramingError, Payload, Record, Skipped, Source, bare_words, fill, framing_error};
+use serde::de::IgnoredAny;
+
+use self::skim::Skim;
+use super::form::Form;
+use super::originals::{Framing, Originals, RecordOriginals};
+use super::{Format, Head, Opened, csv, html};
+use crate::source::rules::InputRules;
+use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
+
+/// JSON lines, and everything that no other format recognises.
+pub(crate) struct Jsonl;
+
+impl Format for Jsonl {
+    fn name(&self) -> &'static str {
+        "JSON lines"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &["jsonl", "ndjson", "json"]
+    }
+
+    fn recognise(&self, _: &Head<'_>) -> bool {
+        true
+    }
+
+    fn records_in(&self, start: &[u8]) -> Option<&'static str> {
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let is_json = line.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        is_json.then_some("JSON lines")
+    }
+
+    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+        let Opened { name, mut reader, broken, .. } = opened;
+        let Some(broken) = broken else { return Ok(Box::new(JsonLines::new(reader, name, &rules.limits))) };
+        // Rows without the names of their columns are useless, and so are pieces of a page.
+        if csv::delimiter(&name).is_some() || html::is_page(&name, reader.buffer()) {
+            reader = BufReader::new(Box::new(io::empty()));
+        }
+        Ok(Box::new(JsonLines { broken: Some(broken), ..JsonLines::new(reader, name, &rules.limits) }))
+    }
+
+    fn reread(&self, opened: Opened, rules: &InputRules, _: Option<&str>) -> io::Result<Box<dyn Originals>> {
+        let read = |opened| self.read(opened, rules);
+        Ok(Box::new(RecordOriginals::new(opened, Framing::Line, &rules.limits, read)?))
+    }
+
+    fn form(&self, _: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {
+        let is_empty = opened.reader.buffer().is_empty() && opened.broken.is_none();
+        Ok(if is_empty { Form::Empty } else { Form::Lines })
+    }
+}
 
 /// A source that reads JSON lines.
 pub struct JsonLines<R> {
@@ -44,16 +97,6 @@ impl<R: Read> JsonLines<R> {
         let line_bytes_max = limits.line_bytes_max;
         let skipped = Skipped::default();
         Self { reader, input, line_bytes_max, line: 0, at: 0, skipped, broken: None, ended: false }
-    }
-
-    /// Creates a source for an input whose beginning cannot be decompressed, or that is in another format.
-    pub(super) fn broken_from_the_start(
-        reader: BufReader<R>,
-        input: Arc<str>,
-        limits: &PageConfig,
-        error: FramingError,
-    ) -> Self {
-        Self { broken: Some(error), ..Self::new(reader, input, limits) }
     }
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {

@@ -10,7 +10,11 @@ use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
-use super::{Payload, Record, Skipped, Source, framing_error};
+use super::form::Form;
+use super::originals::{Framing, Originals, RecordOriginals};
+use super::{Format, Head, Opened};
+use crate::source::rules::InputRules;
+use crate::source::{Payload, Record, Skipped, Source, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::{PageConfig, WarcKind, WarcRecord};
 
@@ -34,8 +38,38 @@ const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
+/// A file that is one HTML page.
+pub(crate) struct Html;
+
+impl Format for Html {
+    fn name(&self) -> &'static str {
+        "an HTML page"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn recognise(&self, head: &Head<'_>) -> bool {
+        head.is_file && !head.is_broken && is_page(head.name, head.start)
+    }
+
+    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+        Ok(Box::new(PageFile::new(opened.reader, opened.name, opened.url, &rules.limits)))
+    }
+
+    fn reread(&self, opened: Opened, rules: &InputRules, _: Option<&str>) -> io::Result<Box<dyn Originals>> {
+        let read = |opened| self.read(opened, rules);
+        Ok(Box::new(RecordOriginals::new(opened, Framing::Page, &rules.limits, read)?))
+    }
+
+    fn form(&self, _: &Path, _: Opened, _: &InputRules) -> io::Result<Form> {
+        Ok(Form::Page)
+    }
+}
+
 /// Returns the url of the page at the path `below` relative to the folder with the url `base`.
-pub(super) fn url_below(base: &str, below: &Path) -> String {
+pub(crate) fn url_below(base: &str, below: &Path) -> String {
     let slash = if base.ends_with('/') { "" } else { "/" };
     format!("{base}{slash}{}", percent_encode(below.as_os_str().as_bytes(), NOT_IN_URLS))
 }
@@ -48,7 +82,7 @@ pub(super) fn is_page(name: &str, start: &[u8]) -> bool {
 /// Returns true if the name is that of an HTML page, compressed or not.
 fn is_called_page(name: &str) -> bool {
     let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let name = super::extension::without_compression(&name);
+    let name = crate::source::extension::without_compression(&name);
     name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
 
-use super::fetch::open_regular;
-use super::warc::WarcReader;
-use super::{Payload, Source};
+use super::WarcReader;
+use crate::source::fetch::open_regular;
+use crate::source::{Payload, Source};
 use leitong_base::record::Place;
 use leitong_text::page::{InWarc, PageConfig, WarcRecord};
 

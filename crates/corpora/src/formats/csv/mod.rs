@@ -11,14 +11,19 @@
 mod rows;
 
 use std::io::{self, BufReader, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use self::rows::{Row, Rows};
-use super::extension::without_compression;
-use super::rules::{InputRules, truth};
-use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
+use super::form::{CsvForm, Form};
+use super::jsonl::Jsonl;
+use super::originals::{Content, Framing, Originals, RecordOriginals};
+use super::{Format, Head, Opened};
+use crate::source::extension::without_compression;
+use crate::source::rules::{InputRules, truth};
+use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::mapping::WITHDRAWN;
 use leitong_text::page::{Field, Page, PageConfig};
@@ -36,17 +41,75 @@ const INNER_ROWS_MIN: u64 = 2;
 
 /// The rules by which rows are split into fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     /// The byte between two fields.
     pub delimiter: u8,
     /// True if fields may be quoted. Otherwise a quote is an ordinary character.
     pub quotes: bool,
 }
 
-/// Returns the dialect for an input with this name, or `None` if it is not a CSV or TSV file.
-#[must_use]
-pub(crate) fn dialect(name: &str, quotes: bool) -> Option<Dialect> {
-    delimiter(name).map(|delimiter| Dialect { delimiter, quotes })
+/// Tables whose fields are separated by commas.
+pub(crate) static CSV: Csv = Csv { delimiter: b',' };
+
+/// Tables whose fields are separated by tabs.
+pub(crate) static TSV: Csv = Csv { delimiter: b'\t' };
+
+/// Tables of text. They are recognised by name.
+pub(crate) struct Csv {
+    delimiter: u8,
+}
+
+impl Csv {
+    /// Returns the rows of an input.
+    fn rows(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+        if opened.broken.is_some() {
+            return Jsonl.read(opened, rules);
+        }
+        let Opened { name, reader, .. } = opened;
+        Ok(Box::new(CsvRows::new(reader, name, self.dialect(rules), &rules.limits, wanted)?))
+    }
+
+    fn dialect(&self, rules: &InputRules) -> Dialect {
+        Dialect { delimiter: self.delimiter, quotes: rules.quotes }
+    }
+}
+
+impl Format for Csv {
+    fn name(&self) -> &'static str {
+        if self.delimiter == b'\t' { "a TSV file" } else { "a CSV file" }
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        if self.delimiter == b'\t' { &["tsv"] } else { &["csv"] }
+    }
+
+    fn recognise(&self, head: &Head<'_>) -> bool {
+        delimiter(head.name) == Some(self.delimiter)
+    }
+
+    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+        self.rows(opened, rules, &Wanted::Mapped(rules))
+    }
+
+    fn reread(
+        &self,
+        opened: Opened,
+        rules: &InputRules,
+        column: Option<&str>,
+    ) -> io::Result<Box<dyn Originals>> {
+        let rows = |opened| self.rows(opened, rules, &Wanted::Only(column));
+        Ok(Box::new(RecordOriginals::new(opened, Framing::Csv(self.dialect(rules)), &rules.limits, rows)?))
+    }
+
+    fn form(&self, path: &Path, opened: Opened, rules: &InputRules) -> io::Result<Form> {
+        let first = self.reread(opened, rules, None)?.next_record(None)?;
+        let Some(Content::Bytes(_, header)) = first.filter(|first| !first.is_page).map(|first| first.content)
+        else {
+            return Ok(Form::Unreadable);
+        };
+        let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header).to_vec();
+        Ok(Form::Csv(Arc::new(CsvForm { path: path.to_owned(), header, dialect: self.dialect(rules) })))
+    }
 }
 
 /// Returns the delimiter for an input with this name, or `None` if it is not a CSV or TSV file.

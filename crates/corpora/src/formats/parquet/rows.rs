@@ -9,7 +9,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -19,44 +18,8 @@ use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use super::costs::ChunkCosts;
 use super::guard::{Budget, Guard};
 use super::plan::{Plan, plan};
-use super::{BATCH_BYTES, BATCH_ROWS_MAX, DECODED_BYTES_MAX, Fault, ParquetFile, guarded};
-
-/// The next part of a file.
-#[derive(Debug)]
-pub(crate) enum Chunk {
-    /// Consecutive rows.
-    Rows {
-        /// The number of the first row, from 0.
-        first: u64,
-        /// The columns of the rows.
-        batch: RecordBatch,
-    },
-    /// Rows that cannot be read.
-    Lost {
-        /// The numbers of the rows, from 0.
-        rows: Range<u64>,
-        /// The row group of the rows, from 0.
-        row_group: usize,
-        /// The reason.
-        problem: String,
-    },
-    /// Rows that are too large to be read.
-    TooLarge {
-        /// The numbers of the rows, from 0.
-        rows: Range<u64>,
-    },
-}
-
-impl Chunk {
-    /// Returns the numbers of the rows, from 0.
-    #[must_use]
-    pub(crate) fn rows(&self) -> Range<u64> {
-        match self {
-            Self::Rows { first, batch } => *first..*first + batch.num_rows() as u64,
-            Self::Lost { rows, .. } | Self::TooLarge { rows, .. } => rows.clone(),
-        }
-    }
-}
+use super::{BATCH_ROWS_MAX, Fault, ParquetFile, guarded};
+use crate::formats::table::{BATCH_BYTES, Chunk, Chunks, DECODED_BYTES_MAX, Table};
 
 /// Number of rows of a long run that is added at the end of a selection, to raise the average length of its runs. If
 /// the average is low, the library also decodes the rows between the runs, and these may be too large.
@@ -108,65 +71,9 @@ impl Rows {
         }
     }
 
-    /// Returns the maximum size of a row in bytes when it is decoded.
-    #[must_use]
-    pub(crate) fn row_bytes_max(&self) -> u64 {
-        self.row_bytes_max
-    }
-
-    /// Returns the compressed size of the current row group, divided by its number of rows.
-    #[must_use]
-    pub(crate) fn compressed_bytes_per_row(&self) -> u64 {
-        let row_groups = self.file.metadata().row_groups();
-        let Some(group) = row_groups.get(self.row_group.min(row_groups.len().saturating_sub(1))) else {
-            return 0;
-        };
-        let rows = u64::try_from(group.num_rows()).unwrap_or(0);
-        u64::try_from(group.compressed_size()).unwrap_or(0) / rows.max(1)
-    }
-
-    /// Moves on to the row group of row `number`, from 0, if that is further ahead.
-    pub(crate) fn skip_towards(&mut self, number: u64) {
-        while self.row_group < self.file.metadata().num_row_groups() && self.group_end() <= number {
-            self.begin_next_group();
-        }
-    }
-
-    /// Returns the next chunk, or `None` at the end.
-    ///
-    /// # Errors
-    /// The operating system's error.
-    pub(crate) fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
-        while self.row_group < self.file.metadata().num_row_groups() {
-            if let Some(chunk) = self.ready.pop_front() {
-                return Ok(Some(chunk));
-            }
-            if self.next >= self.file.rows_of(self.row_group) {
-                self.begin_next_group();
-                continue;
-            }
-            self.pass_too_large();
-            if !self.ready.is_empty() {
-                continue;
-            }
-            match self.next_batch() {
-                Ok(batch) => self.add(&batch)?,
-                Err(fault) => {
-                    let problem = fault.content_fault()?;
-                    self.reader = None;
-                    if self.budget.is_exceeded() && self.plan.is_none() {
-                        self.plan = Some(self.measured()?);
-                        continue;
-                    }
-                    match self.step {
-                        None => self.step = Some(BATCH_ROWS_MAX / 16),
-                        Some(1) => return self.skip_broken(problem).map(Some),
-                        Some(step) => self.step = Some(step.div_ceil(16)),
-                    }
-                }
-            }
-        }
-        Ok(self.ready.pop_front())
+    /// Names the row group, for messages.
+    fn part(&self) -> String {
+        format!("row group {}", self.row_group)
     }
 
     /// Adds the rows of a batch, which are the next ones that are not too large. Surplus rows, above the number of rows
@@ -211,7 +118,7 @@ impl Rows {
         let end = self.file.rows_of(self.row_group);
         let rows = self.group_start + end - 1..self.group_start + end;
         let problem = format!("the row group has more rows than the {end} in the index");
-        self.ready.push_back(Chunk::Lost { rows, row_group: self.row_group, problem });
+        self.ready.push_back(Chunk::Lost { rows, part: self.part(), problem });
         self.next = end;
     }
 
@@ -228,7 +135,7 @@ impl Rows {
         {
             let end = self.file.rows_of(self.row_group);
             let (rows, problem) = (row(self.next)..row(end), problem.clone());
-            self.ready.push_back(Chunk::Lost { rows, row_group: self.row_group, problem });
+            self.ready.push_back(Chunk::Lost { rows, part: self.part(), problem });
             self.next = end;
         }
     }
@@ -328,7 +235,7 @@ impl Rows {
         let rows = row(self.next)..row(readable);
         self.next = readable;
         self.step = None;
-        Ok(Chunk::Lost { rows, row_group: self.row_group, problem })
+        Ok(Chunk::Lost { rows, part: self.part(), problem })
     }
 
     fn is_readable(&self, row: u64) -> io::Result<bool> {
@@ -404,6 +311,60 @@ impl Rows {
         let bytes = bytes.fold(1, u64::saturating_add);
         let rows = BATCH_BYTES.saturating_mul(self.file.rows_of(self.row_group)) / bytes;
         usize::try_from(rows).unwrap_or(usize::MAX).clamp(1, BATCH_ROWS_MAX)
+    }
+}
+
+impl Chunks for Rows {
+    fn row_bytes_max(&self) -> u64 {
+        self.row_bytes_max
+    }
+
+    fn stored_bytes_per_row(&self) -> u64 {
+        let row_groups = self.file.metadata().row_groups();
+        let Some(group) = row_groups.get(self.row_group.min(row_groups.len().saturating_sub(1))) else {
+            return 0;
+        };
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0);
+        u64::try_from(group.compressed_size()).unwrap_or(0) / rows.max(1)
+    }
+
+    fn skip_towards(&mut self, number: u64) {
+        while self.row_group < self.file.metadata().num_row_groups() && self.group_end() <= number {
+            self.begin_next_group();
+        }
+    }
+
+    fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
+        while self.row_group < self.file.metadata().num_row_groups() {
+            if let Some(chunk) = self.ready.pop_front() {
+                return Ok(Some(chunk));
+            }
+            if self.next >= self.file.rows_of(self.row_group) {
+                self.begin_next_group();
+                continue;
+            }
+            self.pass_too_large();
+            if !self.ready.is_empty() {
+                continue;
+            }
+            match self.next_batch() {
+                Ok(batch) => self.add(&batch)?,
+                Err(fault) => {
+                    let problem = fault.content_fault()?;
+                    self.reader = None;
+                    if self.budget.is_exceeded() && self.plan.is_none() {
+                        self.plan = Some(self.measured()?);
+                        continue;
+                    }
+                    match self.step {
+                        None => self.step = Some(BATCH_ROWS_MAX / 16),
+                        Some(1) => return self.skip_broken(problem).map(Some),
+                        Some(step) => self.step = Some(step.div_ceil(16)),
+                    }
+                }
+            }
+        }
+        Ok(self.ready.pop_front())
     }
 }
 

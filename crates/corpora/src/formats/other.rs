@@ -1,26 +1,72 @@
 //! Recognises unsupported formats by their first bytes. One message that names the format is more helpful
 //! than a dead letter for each line.
 
+use std::io;
 use std::net::IpAddr;
 use std::ops::Range;
+use std::path::Path;
 
 use serde::de::IgnoredAny;
 
-use super::page_file::begins_page;
+use super::form::Form;
+use super::html::begins_page;
+use super::jsonl::Jsonl;
+use super::originals::Originals;
+use super::{Format, Head, Opened, csv};
+use crate::source::rules::InputRules;
+use crate::source::{FramingError, Source};
+
+/// Files in an unsupported format. Each is reported once, with the name of its format.
+pub(crate) struct Other;
+
+impl Other {
+    /// Returns the input with an error to report, unless it has one.
+    fn refused(opened: Opened) -> Opened {
+        let name = other_format(opened.reader.buffer()).unwrap_or(PAGE_FROM_A_PIPE);
+        let broken = opened.broken.or(Some(FramingError::OtherFormat(name)));
+        Opened { broken, ..opened }
+    }
+}
+
+impl Format for Other {
+    fn name(&self) -> &'static str {
+        "a file in another format"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn recognise(&self, head: &Head<'_>) -> bool {
+        other_format(head.start).is_some() || (begins_page(head.start) && !head.is_file)
+    }
+
+    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+        Jsonl.read(Self::refused(opened), rules)
+    }
+
+    fn reread(
+        &self,
+        opened: Opened,
+        rules: &InputRules,
+        column: Option<&str>,
+    ) -> io::Result<Box<dyn Originals>> {
+        Jsonl.reread(Self::refused(opened), rules, column)
+    }
+
+    fn form(&self, _: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {
+        Ok(if csv::delimiter(&opened.name).is_some() { Form::Unreadable } else { Form::Lines })
+    }
+}
 
 /// The first bytes of unsupported formats, and their names with advice.
-const BEGINNINGS: [(&[u8], &str); 39] = [
+const BEGINNINGS: [(&[u8], &str); 37] = [
     (
         b"PAR1",
         "Parquet from a pipe or compressed as a whole, which cannot be read because its index is at the end (name the plain file)",
     ),
     (b"PARE", "encrypted Parquet"),
-    (b"ARROW1", "Arrow"),
-    (
-        b"\xff\xff\xff\xff",
-        "an Arrow stream, as Hugging Face datasets save it (write it with `to_json(FILE)` or `to_parquet(FILE)`)",
-    ),
-    (b"FEA1", "Feather"),
+    (b"FEA1", "the first version of Feather (write it again with a newer library)"),
     (b"ORC\n", "ORC (convert it to Parquet)"),
     (b"ORC\x0b", "ORC (convert it to Parquet)"),
     (b"\x93NUMPY", "a NumPy array"),
@@ -73,6 +119,7 @@ const SEPARATOR_BYTES: usize = 16;
 const ARC_WORDS_MAX: usize = 16;
 
 const CPIO: &str = "a cpio archive (unpack it first, and name the folder)";
+const PAGE_FROM_A_PIPE: &str = "an HTML page from a pipe (use `leitong extract`)";
 const PICKLE: &str = "a Python pickle";
 const TWICE: &str = "compressed twice (decompress it once)";
 
@@ -84,7 +131,7 @@ const TAR_MARKER: Range<usize> = 257..262;
 const TAR_CHECKSUM: Range<usize> = 148..156;
 
 /// Returns the name of the unsupported format that begins like `start`, if there is one.
-pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
+pub(crate) fn other_format(start: &[u8]) -> Option<&'static str> {
     let begins = |beginning: &[u8]| {
         let is_word = beginning.iter().all(u8::is_ascii_uppercase);
         // ORC begins with a word as well, but bytes that are not text follow.
@@ -311,7 +358,6 @@ mod tests {
             (b"07070100000", "cpio"),
             (b"!<arch>\na.jsonl/", "ar archive"),
             (b"MSCF\0\0\0\0\x99\0", "cabinet"),
-            (b"\xff\xff\xff\xff\x98\0\0\0\x10\0", "Arrow stream"),
             (b"ORC\n\x06\x12\x04\x08\x04P\0\n8", "ORC"),
             (b"\xc8\0\0\0\0\0\0\0abcd\n\x05", "TFRecord"),
             (b"]\0\0\x80\0\xff\xff", "lzma"),

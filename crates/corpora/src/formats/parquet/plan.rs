@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use super::BATCH_ROWS_MAX;
 use super::costs::{ChunkCosts, RowRun};
-use super::{BATCH_BYTES, BATCH_ROWS_MAX};
+use crate::formats::table::BATCH_BYTES;
 
 /// Maximum number of ranges of too large rows in a row group. The rows from the next such
 /// range on are lost.

@@ -23,7 +23,7 @@ const CUT_BYTES: usize = URL_BYTES_MAX + 1;
 
 /// The columns of a table that are read.
 #[derive(Debug)]
-pub(super) struct Columns {
+pub(in crate::formats) struct Columns {
     /// Index and name of each column, in table order, and true if its bytes are written in Base64.
     read: Vec<(usize, String, bool)>,
     /// Names of string columns that pointers lead into. Their strings are parsed as JSON.
@@ -38,7 +38,7 @@ pub(super) struct Columns {
 }
 
 /// A row as a JSON line.
-pub(super) enum RowLine {
+pub(in crate::formats) enum RowLine {
     /// The complete row.
     Whole(Vec<u8>),
     /// A row above the size limit, with shortened strings.
@@ -50,6 +50,8 @@ pub(super) enum RowLine {
     },
     /// This column contains bytes that are not UTF-8.
     NotUtf8(String),
+    /// The row has too many values.
+    TooLarge,
 }
 
 impl Columns {
@@ -57,7 +59,7 @@ impl Columns {
     ///
     /// # Errors
     /// A description of what does not fit.
-    pub(super) fn select(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
+    pub(in crate::formats) fn select(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
         check_names(columns, rules)?;
         let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
         let fields_of = |name: &str| -> Vec<Field> {
@@ -122,20 +124,24 @@ impl Columns {
     }
 
     /// Returns the indexes of the columns that are read.
-    pub(super) fn places(&self) -> Vec<usize> {
+    pub(in crate::formats) fn places(&self) -> Vec<usize> {
         self.read.iter().map(|(at, ..)| *at).collect()
     }
 
     /// Returns row `row` of `batch`, which has these columns. `url` generates the url if no column has one.
-    pub(super) fn line(&self, batch: &RecordBatch, row: usize, url: impl Fn() -> String) -> RowLine {
-        let written = self.written(batch, row, &url, usize::MAX);
-        match written {
-            Ok(json) if json.len() <= self.line_bytes_max => RowLine::Whole(json),
-            Ok(json) => match self.written(batch, row, &url, CUT_BYTES) {
-                Ok(cut) => RowLine::Cut { json: cut, bytes: json.len() as u64 },
-                Err(column) => RowLine::NotUtf8(column),
-            },
-            Err(column) => RowLine::NotUtf8(column),
+    pub(in crate::formats) fn line(
+        &self,
+        batch: &RecordBatch,
+        row: usize,
+        url: impl Fn() -> String,
+    ) -> RowLine {
+        let whole = match self.written(batch, row, &url, usize::MAX) {
+            RowLine::Whole(json) if json.len() > self.line_bytes_max => json,
+            written => return written,
+        };
+        match self.written(batch, row, &url, CUT_BYTES) {
+            RowLine::Whole(json) => RowLine::Cut { json, bytes: whole.len() as u64 },
+            written => written,
         }
     }
 
@@ -145,7 +151,7 @@ impl Columns {
         row: usize,
         url: &impl Fn() -> String,
         string_bytes_max: usize,
-    ) -> Result<Vec<u8>, String> {
+    ) -> RowLine {
         let mut line = JsonWriter::new(string_bytes_max);
         line.json.push('{');
         if let Some(field) = &self.url_field {
@@ -176,12 +182,12 @@ impl Columns {
                     self.extra.count_without_json(name);
                 }
             } else if line.not_utf8 {
-                return Err(name.clone());
+                return RowLine::NotUtf8(name.clone());
             }
             line.without_json = false;
         }
         line.json.push('}');
-        Ok(line.json.into_bytes())
+        if line.is_full() { RowLine::TooLarge } else { RowLine::Whole(line.json.into_bytes()) }
     }
 }
 
