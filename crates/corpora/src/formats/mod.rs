@@ -25,7 +25,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use self::form::Form;
-use self::originals::Originals;
+use self::originals::{Framing, Originals, RecordOriginals};
 use self::table::Layout;
 use crate::source::location::Stored;
 use crate::source::rules::InputRules;
@@ -53,7 +53,9 @@ pub(crate) trait Format: Sync {
     /// Returns the extensions of file names, in lower case and without those for compression. The first one is
     /// recommended. Folders are searched for files with these extensions, and an output with one of them must be of
     /// this format.
-    fn endings(&self) -> &'static [&'static str];
+    fn endings(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Returns true if an input that begins like this is of this format.
     fn recognise(&self, head: &Head<'_>) -> bool;
@@ -80,11 +82,16 @@ pub(crate) trait Format: Sync {
         false
     }
 
-    /// Returns the records of an input.
+    /// Returns the records of an input. In a table, only the `wanted` columns are read.
     ///
     /// # Errors
     /// The machine cannot read the input. A fault of its content becomes a record instead.
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>>;
+    fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>>;
+
+    /// Returns what separates the records of an input.
+    fn framing(&self, _rules: &InputRules) -> Framing {
+        Framing::Line
+    }
 
     /// Returns the records of an input again, unchanged. For a table, `column` selects a single column.
     ///
@@ -95,7 +102,10 @@ pub(crate) trait Format: Sync {
         opened: Opened,
         rules: &InputRules,
         column: Option<&str>,
-    ) -> io::Result<Box<dyn Originals>>;
+    ) -> io::Result<Box<dyn Originals>> {
+        let read = |opened| self.read(opened, rules, &Wanted::Only(column));
+        Ok(Box::new(RecordOriginals::new(opened, self.framing(rules), &rules.limits, read)?))
+    }
 
     /// Returns the form in which documents of the input at `path` are written.
     ///
@@ -114,6 +124,14 @@ impl PartialEq for dyn Format {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
     }
+}
+
+/// The records and columns that are read.
+pub(crate) enum Wanted<'a> {
+    /// Pages, with the columns that these rules use.
+    Mapped(&'a InputRules),
+    /// All records, with the column of this name, if there is one.
+    Only(Option<&'a str>),
 }
 
 /// The beginning of an input.

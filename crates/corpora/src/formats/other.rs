@@ -11,47 +11,26 @@ use serde::de::IgnoredAny;
 use super::form::Form;
 use super::html::begins_page;
 use super::jsonl::Jsonl;
-use super::originals::Originals;
-use super::{Format, Head, Opened, csv};
+use super::{Format, Head, Opened, Wanted, csv};
 use crate::source::rules::InputRules;
 use crate::source::{FramingError, Source};
 
 /// Files in an unsupported format. Each is reported once, with the name of its format.
 pub(crate) struct Other;
 
-impl Other {
-    /// Returns the input with an error to report, unless it has one.
-    fn refused(opened: Opened) -> Opened {
-        let name = other_format(opened.reader.buffer()).unwrap_or(PAGE_FROM_A_PIPE);
-        let broken = opened.broken.or(Some(FramingError::OtherFormat(name)));
-        Opened { broken, ..opened }
-    }
-}
-
 impl Format for Other {
     fn name(&self) -> &'static str {
         "a file in another format"
-    }
-
-    fn endings(&self) -> &'static [&'static str] {
-        &[]
     }
 
     fn recognise(&self, head: &Head<'_>) -> bool {
         other_format(head.start).is_some() || (begins_page(head.start) && !head.is_file)
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
-        Jsonl.read(Self::refused(opened), rules)
-    }
-
-    fn reread(
-        &self,
-        opened: Opened,
-        rules: &InputRules,
-        column: Option<&str>,
-    ) -> io::Result<Box<dyn Originals>> {
-        Jsonl.reread(Self::refused(opened), rules, column)
+    fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+        let name = other_format(opened.reader.buffer()).unwrap_or(PAGE_FROM_A_PIPE);
+        let broken = opened.broken.or(Some(FramingError::OtherFormat(name)));
+        Jsonl.read(Opened { broken, ..opened }, rules, wanted)
     }
 
     fn form(&self, _: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {

@@ -31,7 +31,7 @@ use crate::formats::form::Form;
 use crate::formats::html::{Html, url_below};
 use crate::formats::originals::Originals;
 use crate::formats::other::other_format;
-use crate::formats::{FORMATS, Format, Head, Opened, recognise};
+use crate::formats::{FORMATS, Format, Head, Opened, Wanted, recognise};
 use leitong_base::terminal;
 
 /// Buffer size for reading from a file or decompressor. It also limits how much a batch reads without
@@ -169,7 +169,7 @@ impl Input {
     /// The first bytes cannot be read.
     pub fn into_source(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
         let (format, opened) = self.opened(rules, read)?;
-        format.read(opened, rules)
+        format.read(opened, rules, &Wanted::Mapped(rules))
     }
 
     /// Returns the records of this input again, unchanged. For a table, `column` selects a single column.

@@ -19,7 +19,7 @@ use self::write::ArrowLayout;
 use super::form::Form;
 use super::originals::Originals;
 use super::table::{self, Layout, Table, TableOriginals, TableSource};
-use super::{Format, Head, Opened};
+use super::{Format, Head, Opened, Wanted};
 use crate::source::Source;
 use crate::source::rules::InputRules;
 
@@ -56,7 +56,7 @@ impl Format for Arrow {
         true
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
         let file = ArrowFile::open(opened.reader)?;
         Ok(Box::new(TableSource::new(file, opened.name, rules, opened.read)))
     }

@@ -193,3 +193,6 @@ impl Chunks for ArrowRows {
         self.row_bytes_max
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use self::records::IndexedRecords;
 use super::form::Form;
 use super::originals::Originals;
-use super::{Format, Head, Opened};
+use super::{Format, Head, Opened, Wanted};
 use crate::source::Source;
 use crate::source::location::{Location, is_object};
 use crate::source::machine_error::is_machine_error;
@@ -44,15 +44,11 @@ impl Format for Cdx {
         "an index of WARC files"
     }
 
-    fn endings(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     fn recognise(&self, head: &Head<'_>) -> bool {
         head.is_index
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
         Ok(Box::new(Self::records(opened, rules)?))
     }
 

@@ -19,8 +19,8 @@ use serde_json::value::RawValue;
 use self::rows::{Row, Rows};
 use super::form::{CsvForm, Form};
 use super::jsonl::Jsonl;
-use super::originals::{Content, Framing, Originals, RecordOriginals};
-use super::{Format, Head, Opened};
+use super::originals::{Content, Framing};
+use super::{Format, Head, Opened, Wanted};
 use crate::source::extension::without_compression;
 use crate::source::rules::{InputRules, truth};
 use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
@@ -60,15 +60,6 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// Returns the rows of an input.
-    fn rows(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
-        if opened.broken.is_some() {
-            return Jsonl.read(opened, rules);
-        }
-        let Opened { name, reader, .. } = opened;
-        Ok(Box::new(CsvRows::new(reader, name, self.dialect(rules), &rules.limits, wanted)?))
-    }
-
     fn dialect(&self, rules: &InputRules) -> Dialect {
         Dialect { delimiter: self.delimiter, quotes: rules.quotes }
     }
@@ -87,18 +78,16 @@ impl Format for Csv {
         delimiter(head.name) == Some(self.delimiter)
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
-        self.rows(opened, rules, &Wanted::Mapped(rules))
+    fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+        if opened.broken.is_some() {
+            return Jsonl.read(opened, rules, wanted);
+        }
+        let Opened { name, reader, .. } = opened;
+        Ok(Box::new(CsvRows::new(reader, name, self.dialect(rules), &rules.limits, wanted)?))
     }
 
-    fn reread(
-        &self,
-        opened: Opened,
-        rules: &InputRules,
-        column: Option<&str>,
-    ) -> io::Result<Box<dyn Originals>> {
-        let rows = |opened| self.rows(opened, rules, &Wanted::Only(column));
-        Ok(Box::new(RecordOriginals::new(opened, Framing::Csv(self.dialect(rules)), &rules.limits, rows)?))
+    fn framing(&self, rules: &InputRules) -> Framing {
+        Framing::Csv(self.dialect(rules))
     }
 
     fn form(&self, path: &Path, opened: Opened, rules: &InputRules) -> io::Result<Form> {
@@ -124,14 +113,6 @@ pub fn delimiter(name: &str) -> Option<u8> {
 
 /// Characters that separate columns in tables of other programs.
 const OTHER_DELIMITERS: [char; 5] = [';', '|', '\t', ',', '\u{1}'];
-
-/// The columns that are needed.
-pub(super) enum Wanted<'a> {
-    /// The columns that these rules use.
-    Mapped(&'a InputRules),
-    /// The column with this name, if there is one.
-    Only(Option<&'a str>),
-}
 
 /// A source that reads rows.
 pub(crate) struct CsvRows<R> {

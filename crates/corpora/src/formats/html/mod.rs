@@ -11,8 +11,8 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
 use super::form::Form;
-use super::originals::{Framing, Originals, RecordOriginals};
-use super::{Format, Head, Opened};
+use super::originals::Framing;
+use super::{Format, Head, Opened, Wanted};
 use crate::source::rules::InputRules;
 use crate::source::{Payload, Record, Skipped, Source, framing_error};
 use leitong_base::record::Place;
@@ -46,21 +46,16 @@ impl Format for Html {
         "an HTML page"
     }
 
-    fn endings(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     fn recognise(&self, head: &Head<'_>) -> bool {
         head.is_file && !head.is_broken && is_page(head.name, head.start)
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
         Ok(Box::new(PageFile::new(opened.reader, opened.name, opened.url, &rules.limits)))
     }
 
-    fn reread(&self, opened: Opened, rules: &InputRules, _: Option<&str>) -> io::Result<Box<dyn Originals>> {
-        let read = |opened| self.read(opened, rules);
-        Ok(Box::new(RecordOriginals::new(opened, Framing::Page, &rules.limits, read)?))
+    fn framing(&self, _: &InputRules) -> Framing {
+        Framing::Page
     }
 
     fn form(&self, _: &Path, _: Opened, _: &InputRules) -> io::Result<Form> {

@@ -18,8 +18,7 @@ use serde::de::IgnoredAny;
 
 use self::skim::Skim;
 use super::form::Form;
-use super::originals::{Framing, Originals, RecordOriginals};
-use super::{Format, Head, Opened, csv, html};
+use super::{Format, Head, Opened, Wanted, csv, html};
 use crate::source::rules::InputRules;
 use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
@@ -47,7 +46,7 @@ impl Format for Jsonl {
         is_json.then_some("JSON lines")
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
         let Opened { name, mut reader, broken, .. } = opened;
         let Some(broken) = broken else { return Ok(Box::new(JsonLines::new(reader, name, &rules.limits))) };
         // Rows without the names of their columns are useless, and so are pieces of a page.
@@ -55,11 +54,6 @@ impl Format for Jsonl {
             reader = BufReader::new(Box::new(io::empty()));
         }
         Ok(Box::new(JsonLines { broken: Some(broken), ..JsonLines::new(reader, name, &rules.limits) }))
-    }
-
-    fn reread(&self, opened: Opened, rules: &InputRules, _: Option<&str>) -> io::Result<Box<dyn Originals>> {
-        let read = |opened| self.read(opened, rules);
-        Ok(Box::new(RecordOriginals::new(opened, Framing::Line, &rules.limits, read)?))
     }
 
     fn form(&self, _: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {

@@ -35,7 +35,7 @@ pub(crate) use self::write::ParquetLayout;
 use super::form::Form;
 use super::originals::Originals;
 use super::table::{self, Fault, Layout, Table, TableOriginals, TableSource, guarded};
-use super::{Format, Head, Opened};
+use super::{Format, Head, Opened, Wanted};
 use crate::source::location::Stored;
 use crate::source::rules::InputRules;
 use crate::source::{FramingError, Source};
@@ -77,7 +77,7 @@ impl Format for Parquet {
         true
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
         let Opened { name, stored, read, .. } = opened;
         Ok(Box::new(TableSource::new(ParquetFile::or_error(stored)?, name, rules, read)))
     }

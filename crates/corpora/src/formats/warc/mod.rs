@@ -25,8 +25,8 @@ use std::sync::Arc;
 use self::window::Window;
 use super::form::Form;
 use super::html::begins_page;
-use super::originals::{Framing, Originals, RecordOriginals};
-use super::{Format, Opened};
+use super::originals::Framing;
+use super::{Format, Opened, Wanted};
 use crate::source::rules::InputRules;
 use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
@@ -50,12 +50,6 @@ const SNIFFED_BYTES: usize = 2048;
 /// Archives of records.
 pub(crate) struct Warc;
 
-impl Warc {
-    fn reader(opened: Opened, rules: &InputRules) -> WarcReader<Box<dyn Read + Send>> {
-        WarcReader::new(opened.reader, opened.name, &rules.limits).after(opened.broken)
-    }
-}
-
 impl Format for Warc {
     fn name(&self) -> &'static str {
         "a WARC file"
@@ -76,14 +70,16 @@ impl Format for Warc {
         start[blank..].starts_with(b"WARC/").then_some("WARC records")
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules) -> io::Result<Box<dyn Source>> {
-        Ok(Box::new(Self::reader(opened, rules)))
+    fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+        let reader = WarcReader::new(opened.reader, opened.name, &rules.limits).after(opened.broken);
+        Ok(Box::new(match wanted {
+            Wanted::Mapped(_) => reader,
+            Wanted::Only(_) => reader.with_all_records(),
+        }))
     }
 
-    /// Returns all records, those that are not pages included.
-    fn reread(&self, opened: Opened, rules: &InputRules, _: Option<&str>) -> io::Result<Box<dyn Originals>> {
-        let read = |opened| Ok(Box::new(Self::reader(opened, rules).with_all_records()) as Box<dyn Source>);
-        Ok(Box::new(RecordOriginals::new(opened, Framing::Warc, &rules.limits, read)?))
+    fn framing(&self, _: &InputRules) -> Framing {
+        Framing::Warc
     }
 
     fn form(&self, _: &Path, _: Opened, _: &InputRules) -> io::Result<Form> {
