@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::csv::Dialect;
+use super::framing::Dialect;
 use super::table::TableForm;
-use super::{Format, csv, jsonl, warc};
 
 /// The form of one input's documents.
 #[derive(Debug, Clone)]
@@ -49,18 +48,6 @@ impl Form {
             (Self::Csv(a), Self::Csv(b)) => (&a.header, a.dialect) == (&b.header, b.dialect),
             (Self::Rows(a), Self::Rows(b)) => a.is_same(b),
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
-        }
-    }
-
-    /// Returns the format of a file with documents of this form. `None` if a file of any name may have them.
-    pub(crate) fn format(&self) -> Option<&'static dyn Format> {
-        match self {
-            Self::Rows(form) => Some(form.layout.format()),
-            Self::Csv(form) if form.dialect.delimiter == b'\t' => Some(&csv::TSV),
-            Self::Csv(_) => Some(&csv::CSV),
-            Self::Lines => Some(&jsonl::Jsonl),
-            Self::Warc => Some(&warc::Warc),
-            Self::Page | Self::Unreadable | Self::Empty => None,
         }
     }
 }

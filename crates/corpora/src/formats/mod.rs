@@ -9,6 +9,7 @@ pub(crate) mod arrow;
 pub(crate) mod cdx;
 pub(crate) mod csv;
 pub(crate) mod form;
+pub(crate) mod framing;
 pub(crate) mod html;
 pub(crate) mod jsonl;
 pub(crate) mod originals;
@@ -25,12 +26,13 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use self::form::Form;
-use self::originals::{Framing, Originals, RecordOriginals};
+use self::framing::Framing;
+use self::originals::{Originals, RecordOriginals};
 use self::table::Layout;
+use crate::source::extension::without_compression;
 use crate::source::location::Stored;
+use crate::source::record::{FramingError, ReadSoFar, Source};
 use crate::source::rules::InputRules;
-use crate::source::without_compression;
-use crate::source::{FramingError, ReadSoFar, Source};
 
 /// All formats, in the order in which they are tried. The last one takes every input.
 pub(crate) static FORMATS: [&dyn Format; 9] = [
@@ -174,4 +176,16 @@ pub(crate) fn of_name(path: &Path) -> Option<&'static dyn Format> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let (_, ending) = without_compression(&name).rsplit_once('.')?;
     FORMATS.into_iter().find(|format| format.endings().contains(&ending))
+}
+
+/// Returns the format of a file with documents of this form. `None` if a file of any name may have them.
+pub(crate) fn of_form(form: &Form) -> Option<&'static dyn Format> {
+    match form {
+        Form::Rows(form) => Some(form.layout.format()),
+        Form::Csv(form) if form.dialect.delimiter == b'\t' => Some(&csv::TSV),
+        Form::Csv(_) => Some(&csv::CSV),
+        Form::Lines => Some(&jsonl::Jsonl),
+        Form::Warc => Some(&warc::Warc),
+        Form::Page | Form::Unreadable | Form::Empty => None,
+    }
 }

@@ -10,9 +10,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Opened;
-use super::csv::Dialect;
-use super::table::Row;
-use crate::source::{Payload, Source};
+use super::framing::Framing;
+use super::table::row::Row;
+use crate::source::record::{Payload, Source};
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
 
@@ -83,19 +83,6 @@ impl Original {
             Content::TooLarge | Content::Unreadable => None,
         }
     }
-}
-
-/// The format that separates records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Framing {
-    /// One record per line.
-    Line,
-    /// WARC records, which state their length.
-    Warc,
-    /// One record per line, except for line feeds in quotes. The first one names the columns.
-    Csv(Dialect),
-    /// The whole input is one page.
-    Page,
 }
 
 /// The records of an input that is read from start to end.

@@ -12,8 +12,8 @@ use super::form::Form;
 use super::html::begins_page;
 use super::jsonl::Jsonl;
 use super::{Format, Head, Opened, Wanted, csv};
+use crate::source::record::{FramingError, Source};
 use crate::source::rules::InputRules;
-use crate::source::{FramingError, Source};
 
 /// Files in an unsupported format. Each is reported once, with the name of its format.
 pub(crate) struct Other;

@@ -101,7 +101,9 @@ fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
             format.endings().first().unwrap_or(&"")
         )));
     }
-    let (Some(expected), Some(written)) = (formats::of_name(output), form.format()) else { return Ok(()) };
+    let (Some(expected), Some(written)) = (formats::of_name(output), formats::of_form(form)) else {
+        return Ok(());
+    };
     if expected == written {
         return Ok(());
     }

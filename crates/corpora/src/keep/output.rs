@@ -14,7 +14,7 @@ use super::forms;
 use super::parts::Parts;
 use super::table_file::TableFile;
 use crate::formats::form::Form;
-use crate::formats::originals::Framing;
+use crate::formats::framing::Framing;
 use crate::formats::table::Row;
 use crate::sink::Extent;
 use crate::sink::summed::SummedFile;

@@ -24,9 +24,9 @@ use super::gzip;
 use super::location::{Location, Stored, is_object, shortened};
 use super::machine_error::MachineError;
 use super::reading::{self, Reading};
+use super::record::{FramingError, ReadSoFar, Source};
 use super::rules::InputRules;
 use super::stamp::Stamp;
-use super::{FramingError, ReadSoFar, Source};
 use crate::formats::form::Form;
 use crate::formats::html::{Html, url_below};
 use crate::formats::originals::Originals;
@@ -339,7 +339,7 @@ fn begin(reader: &mut BufReader<impl Read>) -> io::Result<Option<FramingError>> 
     let mut broken = None;
     while let Err(error) = reader.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {
-            let error = super::framing_error(&error).ok_or(error)?;
+            let error = super::record::framing_error(&error).ok_or(error)?;
             broken.get_or_insert(error);
         }
     }

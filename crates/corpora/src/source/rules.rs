@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::extra::ExtraColumns;
-use crate::formats::cdx::WarcBase;
+use super::warc_base::WarcBase;
 use leitong_text::page::PageConfig;
 use leitong_text::page::mapping::{InputConfig, Mapping, first_name, pointer_to_field};
 

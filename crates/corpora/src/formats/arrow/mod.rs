@@ -7,6 +7,7 @@
 
 mod messages;
 mod rows;
+mod unpack;
 mod write;
 
 use std::io;
@@ -20,7 +21,7 @@ use super::form::Form;
 use super::originals::Originals;
 use super::table::{self, Layout, Table, TableOriginals, TableSource};
 use super::{Format, Head, Opened, Wanted};
-use crate::source::Source;
+use crate::source::record::Source;
 use crate::source::rules::InputRules;
 
 /// The first bytes of a file.

@@ -4,20 +4,24 @@ use std::collections::HashMap;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
-use arrow_ipc::{DictionaryBatch, MessageHeader};
+use arrow_ipc::{self as ipc, DictionaryBatch, MessageHeader, MetadataVersion};
 use arrow_schema::SchemaRef;
 
 use super::messages::{BODY_BYTES_MAX, Messages, Parts, check, rows_in};
+use super::unpack::unpacked;
 use crate::formats::table::{Chunk, Chunks, DECODED_BYTES_MAX, Fault, Table, guarded};
-use crate::source::{FramingError, framing_error};
+use crate::source::record::{FramingError, framing_error};
 
 /// Maximum size of all dictionaries together.
 const DICTIONARY_BYTES_MAX: usize = 512 << 20;
-/// Maximum number of bytes that are copied because dictionaries grow step by step.
-const GROWN_BYTES_MAX: usize = 16 << 30;
+/// Maximum number of bytes that are copied because dictionaries grow step by step, and of fields that are searched.
+const DICTIONARY_WORK_MAX: usize = 16 << 30;
+/// Number of bytes that are copied in the time in which a field is searched.
+const FIELD_WORK: usize = 64;
 
 /// An Arrow file or stream whose schema is read.
 pub(super) struct ArrowFile {
@@ -72,7 +76,7 @@ impl Table for ArrowFile {
             columns: columns.map(<[usize]>::to_vec),
             dictionaries: HashMap::new(),
             dictionary_bytes: HashMap::new(),
-            grown_bytes: 0,
+            dictionary_work: 0,
             next: 0,
             batches: 0,
             row_bytes_max: DECODED_BYTES_MAX.max(line_bytes_max as u64),
@@ -88,8 +92,8 @@ pub(super) struct ArrowRows {
     dictionaries: HashMap<i64, ArrayRef>,
     /// Size of each dictionary in bytes.
     dictionary_bytes: HashMap<i64, usize>,
-    /// Number of bytes copied so far because dictionaries grew.
-    grown_bytes: usize,
+    /// Number of bytes copied so far because dictionaries grew, and of fields searched.
+    dictionary_work: usize,
     /// The number of the next row, from 0.
     next: u64,
     /// Number of batches so far.
@@ -132,11 +136,7 @@ impl ArrowRows {
             );
             return Ok(Chunk::Lost { rows, part, problem });
         };
-        let (schema, columns) = (Arc::clone(&self.file.schema), self.columns.as_deref());
-        let decoded = check(&batch, body).and_then(|()| {
-            let (dictionaries, version) = (&self.dictionaries, message.version());
-            guarded(|| read_record_batch(body, batch, schema, dictionaries, columns, &version))
-        });
+        let decoded = self.decoded(batch, body, message.version());
         Ok(match decoded {
             Ok(batch) if batch.num_rows() as u64 == rows.end - rows.start => {
                 Chunk::Rows { first: rows.start, batch }
@@ -147,6 +147,22 @@ impl ArrowRows {
         })
     }
 
+    fn decoded(
+        &self,
+        batch: ipc::RecordBatch<'_>,
+        body: &Buffer,
+        version: MetadataVersion,
+    ) -> Result<RecordBatch, Fault> {
+        check(&batch, body)?;
+        let unpacked = unpacked(&batch, body, None)?;
+        let (batch, body) = match &unpacked {
+            Some(unpacked) => (root(&unpacked.head)?, &unpacked.body),
+            None => (batch, body),
+        };
+        let (schema, columns) = (Arc::clone(&self.file.schema), self.columns.as_deref());
+        guarded(|| read_record_batch(body, batch, schema, &self.dictionaries, columns, &version))
+    }
+
     /// Adds a dictionary, or more values to one. Without it, no later row could be read.
     fn add_dictionary(&mut self, dictionary: DictionaryBatch<'_>, parts: &Parts) -> Result<(), Fault> {
         let Ok(body) = &parts.body else {
@@ -155,21 +171,35 @@ impl ArrowRows {
         let (batch, message) = (dictionary.data().ok_or_else(no_content)?, parts.message()?);
         rows_in(&batch, body.len() as u64)?;
         check(&batch, body)?;
+        let unpacked = unpacked(&batch, body, Some((dictionary.id(), dictionary.isDelta())))?;
+        let (dictionary, body) = match &unpacked {
+            Some(unpacked) => (root(&unpacked.head)?, &unpacked.body),
+            None => (dictionary, body),
+        };
+        self.dictionary_work += FIELD_WORK * self.file.schema.flattened_fields().len();
         let bytes = self.dictionary_bytes.entry(dictionary.id()).or_default();
         if dictionary.isDelta() {
-            self.grown_bytes += *bytes;
+            self.dictionary_work += *bytes;
         } else {
             *bytes = 0;
         }
         *bytes += body.len();
         let bytes = self.dictionary_bytes.values().copied().fold(0, usize::saturating_add);
-        if bytes > DICTIONARY_BYTES_MAX || self.grown_bytes > GROWN_BYTES_MAX {
-            let problem = format!("its dictionaries have more than {DICTIONARY_BYTES_MAX} bytes");
+        if bytes > DICTIONARY_BYTES_MAX || self.dictionary_work > DICTIONARY_WORK_MAX {
+            let problem =
+                format!("its dictionaries have more than {DICTIONARY_BYTES_MAX} bytes, or too many parts");
             return Err(Fault::File(problem));
         }
         let (schema, dictionaries) = (&self.file.schema, &mut self.dictionaries);
         guarded(|| read_dictionary(body, dictionary, schema, dictionaries, &message.version()))
     }
+}
+
+/// Returns the description of a decompressed batch.
+fn root<'a, T: flatbuffers::Follow<'a, Inner = T> + flatbuffers::Verifiable + 'a>(
+    head: &'a [u8],
+) -> Result<T, Fault> {
+    flatbuffers::root(head).map_err(|error| Fault::File(error.to_string()))
 }
 
 fn no_content() -> Fault {

@@ -4,12 +4,13 @@ use std::io::{self, BufReader, Read};
 use std::ops;
 use std::sync::Arc;
 
-use super::WarcBase;
 use super::ranges::{Range, Ranges};
-use crate::formats::originals::{Content, Framing, Original, Originals};
+use crate::formats::framing::Framing;
+use crate::formats::originals::{Content, Original, Originals};
 use crate::formats::warc::WarcReader;
+use crate::source::record::{FramingError, Payload, Record, Skipped, Source, WarcTypes, fill};
 use crate::source::rules::InputRules;
-use crate::source::{FramingError, Payload, Record, Skipped, Source, WarcTypes, fill};
+use crate::source::warc_base::WarcBase;
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
 

@@ -18,12 +18,13 @@ use serde_json::value::RawValue;
 
 use self::rows::{Row, Rows};
 use super::form::{CsvForm, Form};
+use super::framing::{Dialect, Framing};
 use super::jsonl::Jsonl;
-use super::originals::{Content, Framing};
+use super::originals::Content;
 use super::{Format, Head, Opened, Wanted};
 use crate::source::extension::without_compression;
+use crate::source::record::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::source::rules::{InputRules, truth};
-use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::mapping::WITHDRAWN;
 use leitong_text::page::{Field, Page, PageConfig};
@@ -38,15 +39,6 @@ const QUOTED_LINES_MAX: u64 = 200;
 /// Minimum number of lines inside quotes that look like rows, for the quoted field to be suspicious. A single line of a
 /// text may look like a row by chance.
 const INNER_ROWS_MIN: u64 = 2;
-
-/// The rules by which rows are split into fields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Dialect {
-    /// The byte between two fields.
-    pub delimiter: u8,
-    /// True if fields may be quoted. Otherwise a quote is an ordinary character.
-    pub quotes: bool,
-}
 
 /// Tables whose fields are separated by commas.
 pub(crate) static CSV: Csv = Csv { delimiter: b',' };

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
 use super::form::Form;
-use super::originals::Framing;
+use super::framing::Framing;
 use super::{Format, Head, Opened, Wanted};
+use crate::source::record::{Payload, Record, Skipped, Source, framing_error};
 use crate::source::rules::InputRules;
-use crate::source::{Payload, Record, Skipped, Source, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::{PageConfig, WarcKind, WarcRecord};
 

@@ -19,8 +19,8 @@ use serde::de::IgnoredAny;
 use self::skim::Skim;
 use super::form::Form;
 use super::{Format, Head, Opened, Wanted, csv, html};
+use crate::source::record::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::source::rules::InputRules;
-use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
 

@@ -37,8 +37,8 @@ use super::originals::Originals;
 use super::table::{self, Fault, Layout, Table, TableOriginals, TableSource, guarded};
 use super::{Format, Head, Opened, Wanted};
 use crate::source::location::Stored;
+use crate::source::record::{FramingError, Source};
 use crate::source::rules::InputRules;
-use crate::source::{FramingError, Source};
 
 /// The first and last bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";

@@ -6,6 +6,7 @@ mod columns;
 mod fault;
 pub(in crate::formats) mod json;
 mod originals;
+pub(crate) mod row;
 mod source;
 
 use std::fmt;
@@ -18,11 +19,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, SchemaRef};
 
 use super::Format;
-use crate::source::FramingError;
+use crate::source::record::FramingError;
 
 pub(in crate::formats) use fault::{Fault, guarded};
-pub(crate) use originals::Row;
 pub(in crate::formats) use originals::TableOriginals;
+pub(crate) use row::Row;
 pub(in crate::formats) use source::TableSource;
 
 /// Size of a batch of rows in bytes, according to the average row size in the file.
@@ -157,7 +158,7 @@ pub(crate) struct WrittenColumns {
     pub schema: SchemaRef,
     /// The indexes of the input's columns that are copied. They come first.
     pub copied: Vec<usize>,
-    /// The columns that are added, of types that [`Value`](crate::keep::annotate) has.
+    /// The columns that are added, of texts, whole numbers, fractions or truth values.
     pub added: Vec<Field>,
 }
 

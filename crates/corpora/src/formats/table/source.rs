@@ -9,8 +9,8 @@ use arrow_array::RecordBatch;
 
 use super::columns::{Columns, RowLine};
 use super::{Chunk, Chunks, Table};
+use crate::source::record::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
 use crate::source::rules::InputRules;
-use crate::source::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
 use leitong_base::record::Place;
 use leitong_text::page::Page;
 

@@ -12,7 +12,7 @@ use flate2::bufread::GzDecoder;
 
 use super::WarcReader;
 use crate::source::fetch::open_regular;
-use crate::source::{Payload, Source};
+use crate::source::record::{Payload, Source};
 use leitong_base::record::Place;
 use leitong_text::page::{InWarc, PageConfig, WarcRecord};
 

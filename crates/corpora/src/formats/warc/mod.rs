@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 use self::window::Window;
 use super::form::Form;
+use super::framing::Framing;
 use super::html::begins_page;
-use super::originals::Framing;
 use super::{Format, Opened, Wanted};
+use crate::source::record::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::source::rules::InputRules;
-use crate::source::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::{PageConfig, WarcKind, WarcRecord};
 
