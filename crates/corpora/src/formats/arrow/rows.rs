@@ -156,7 +156,9 @@ impl ArrowRows {
         check(&batch, body)?;
         let unpacked = unpacked(&batch, body, None)?;
         let (batch, body) = match &unpacked {
-            Some(unpacked) => (root(&unpacked.head)?, &unpacked.body),
+            Some(unpacked) => {
+                (flatbuffers::root::<ipc::RecordBatch<'_>>(&unpacked.head).map_err(damaged)?, &unpacked.body)
+            }
             None => (batch, body),
         };
         let (schema, columns) = (Arc::clone(&self.file.schema), self.columns.as_deref());
@@ -173,7 +175,9 @@ impl ArrowRows {
         check(&batch, body)?;
         let unpacked = unpacked(&batch, body, Some((dictionary.id(), dictionary.isDelta())))?;
         let (dictionary, body) = match &unpacked {
-            Some(unpacked) => (root(&unpacked.head)?, &unpacked.body),
+            Some(unpacked) => {
+                (flatbuffers::root::<DictionaryBatch<'_>>(&unpacked.head).map_err(damaged)?, &unpacked.body)
+            }
             None => (dictionary, body),
         };
         self.dictionary_work += FIELD_WORK * self.file.schema.flattened_fields().len();
@@ -195,11 +199,8 @@ impl ArrowRows {
     }
 }
 
-/// Returns the description of a decompressed batch.
-fn root<'a, T: flatbuffers::Follow<'a, Inner = T> + flatbuffers::Verifiable + 'a>(
-    head: &'a [u8],
-) -> Result<T, Fault> {
-    flatbuffers::root(head).map_err(|error| Fault::File(error.to_string()))
+fn damaged(error: flatbuffers::InvalidFlatbuffer) -> Fault {
+    Fault::File(error.to_string())
 }
 
 fn no_content() -> Fault {
