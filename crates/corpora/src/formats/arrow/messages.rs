@@ -12,6 +12,8 @@ use crate::formats::table::Fault;
 const HEAD_BYTES_MAX: u64 = 64 << 20;
 /// Maximum size of the values of a batch. Writers make batches of some thousand rows.
 pub(super) const BODY_BYTES_MAX: u64 = 512 << 20;
+/// Maximum number of zeros after the first bytes of a file.
+const FILE_HEAD_MAX: usize = 56;
 /// Maximum number of rows of a batch whose columns have no bytes.
 const EMPTY_ROWS_MAX: u64 = 1 << 20;
 
@@ -33,8 +35,11 @@ impl Messages {
     /// # Errors
     /// The machine fails, or the first bytes cannot be decompressed.
     pub(super) fn new(mut reader: BufReader<Box<dyn Read + Send>>) -> io::Result<Self> {
-        if reader.fill_buf()?.starts_with(FILE_MAGIC) {
-            reader.consume(FILE_MAGIC.len());
+        let start = reader.fill_buf()?;
+        if let Some(rest) = start.strip_prefix(FILE_MAGIC) {
+            // Writers fill up 8 to 64 bytes with zeros.
+            let zeros = rest.iter().take(FILE_HEAD_MAX).take_while(|byte| **byte == 0).count();
+            reader.consume(FILE_MAGIC.len() + zeros / FILE_MAGIC.len() * FILE_MAGIC.len());
         }
         Ok(Self { reader })
     }

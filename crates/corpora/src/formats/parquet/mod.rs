@@ -124,7 +124,7 @@ impl ParquetFile {
     ///
     /// # Errors
     /// The index is missing or broken.
-    pub(crate) fn open(file: Stored) -> Result<Self, Fault> {
+    fn open(file: Stored) -> Result<Self, Fault> {
         let index = index::check(&file)
             .and_then(|()| guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())));
         let index = index.map_err(|fault| fault.or_machine_failure(&file))?;
