@@ -127,7 +127,7 @@ impl TableFile {
             let parts = self.parts.as_ref().map_or_else(Vec::new, Parts::paths);
             self.form.layout.join(&self.columns, &parts, part::create(&self.path)?)?;
         } else {
-            self.writer.take().map(|writer| writer.finish()).transpose()?;
+            self.writer.take().map(RowWriter::finish).transpose()?;
         }
         Ok(())
     }

@@ -156,9 +156,10 @@ impl ArrowRows {
         check(&batch, body)?;
         let unpacked = unpacked(&batch, body, None)?;
         let (batch, body) = match &unpacked {
-            Some(unpacked) => {
-                (flatbuffers::root::<ipc::RecordBatch<'_>>(&unpacked.head).map_err(damaged)?, &unpacked.body)
-            }
+            Some(unpacked) => (
+                flatbuffers::root::<ipc::RecordBatch<'_>>(&unpacked.head).map_err(|error| damaged(&error))?,
+                &unpacked.body,
+            ),
             None => (batch, body),
         };
         let (schema, columns) = (Arc::clone(&self.file.schema), self.columns.as_deref());
@@ -175,9 +176,10 @@ impl ArrowRows {
         check(&batch, body)?;
         let unpacked = unpacked(&batch, body, Some((dictionary.id(), dictionary.isDelta())))?;
         let (dictionary, body) = match &unpacked {
-            Some(unpacked) => {
-                (flatbuffers::root::<DictionaryBatch<'_>>(&unpacked.head).map_err(damaged)?, &unpacked.body)
-            }
+            Some(unpacked) => (
+                flatbuffers::root::<DictionaryBatch<'_>>(&unpacked.head).map_err(|error| damaged(&error))?,
+                &unpacked.body,
+            ),
             None => (dictionary, body),
         };
         self.dictionary_work += FIELD_WORK * self.file.schema.flattened_fields().len();
@@ -199,7 +201,7 @@ impl ArrowRows {
     }
 }
 
-fn damaged(error: flatbuffers::InvalidFlatbuffer) -> Fault {
+fn damaged(error: &flatbuffers::InvalidFlatbuffer) -> Fault {
     Fault::File(error.to_string())
 }
 
