@@ -88,7 +88,7 @@ pub(super) struct Arguments {
     /// WARC files in this folder or under s3://BUCKET/…
     #[arg(long, value_name = "DIR|URL", conflicts_with = "url_base")]
     warc_base: Option<PathBuf>,
-    /// Files of pages: JSON lines, WARC, CSV or TSV (plain, gzip, zstd or lz4), Parquet, or HTML. Also
+    /// Files of pages: JSON lines, WARC, CSV or TSV (plain, gzip, zstd or lz4), Parquet, Arrow, or HTML. Also
     /// folders of such files, patterns such as 'crawl/**/*.jsonl.gz', objects s3://BUCKET/KEY (credentials
     /// and endpoint from AWS_…), and `-` for JSON lines or WARC from standard input
     #[arg(value_name = "INPUT")]

@@ -240,9 +240,9 @@ impl Arguments {
 }
 
 /// Endings of names that promise a format that is not written.
-const NOT_WRITTEN: [&str; 18] = [
-    ".tar", ".tgz", ".tbz2", ".txz", ".arrow", ".feather", ".orc", ".avro", ".npy", ".pkl", ".xls", ".xlsx",
-    ".sqlite", ".db", ".html", ".htm", ".xml", ".pdf",
+const NOT_WRITTEN: [&str; 16] = [
+    ".tar", ".tgz", ".tbz2", ".txz", ".orc", ".avro", ".npy", ".pkl", ".xls", ".xlsx", ".sqlite", ".db",
+    ".html", ".htm", ".xml", ".pdf",
 ];
 
 /// Returns the ending of a file's name if it promises a format or compression that is not written. A folder

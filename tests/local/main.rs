@@ -3,6 +3,7 @@
 
 #[cfg(feature = "s3")]
 mod archives;
+mod arrow;
 mod canonical;
 mod checkpoint;
 mod circles;

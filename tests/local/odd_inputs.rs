@@ -275,7 +275,7 @@ fn outputs_with_unsuitable_names_are_left_untouched() {
         assert!(run.status == 2 && run.stderr.contains("is already an input or output"), "{}", run.stderr);
     }
     assert_eq!(std::fs::read_to_string(&config).expect("a file"), settings);
-    for file in ["k.jsonl.xz", "k.jsonl.bz2", "k.arrow", "k.html", "k.zip", "k.html.gz"] {
+    for file in ["k.jsonl.xz", "k.jsonl.bz2", "k.orc", "k.html", "k.zip", "k.html.gz"] {
         let run = dedup_files(&["--keep", name(&path(file))], &[&input]);
         assert!(run.status == 2 && run.stderr.contains("files are not written"), "{file}: {}", run.stderr);
         assert!(!path(file).exists(), "{file}");

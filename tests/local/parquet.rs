@@ -423,7 +423,7 @@ fn a_broken_page_costs_only_its_rows() {
             continue;
         }
         assert_eq!(run.status, 3, "{}", run.stderr);
-        let told = run.stderr.lines().find(|line| line.contains("BROKEN_PARQUET")).expect("a dead letter");
+        let told = run.stderr.lines().find(|line| line.contains("BROKEN_TABLE")).expect("a dead letter");
         let (of_rows, _) = told.split_once(" cannot be read").expect("a reason");
         let words: Vec<usize> =
             of_rows.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect();
@@ -468,7 +468,7 @@ fn an_incomplete_parquet_file_is_reported_and_the_next_is_read() {
     let run = dedup_files(&["--keep", &format!("{}/", name(&out))], &[&cut, &input]);
     assert_eq!(run.status, 3, "{}", run.stderr);
     let told = "cut.parquet: record 1: the Parquet file cannot be read";
-    assert!(run.stderr.contains(told) && run.stderr.contains("(BROKEN_PARQUET)"), "{}", run.stderr);
+    assert!(run.stderr.contains(told) && run.stderr.contains("(BROKEN_TABLE)"), "{}", run.stderr);
     assert!(!out.join("cut.parquet").exists(), "there is nothing to write");
     assert!(!numbers(&read_table(&out.join("a.parquet"))).is_empty());
 

@@ -21,7 +21,7 @@ pub enum Cause {
     /// A record of the fingerprint log cannot be decoded.
     BrokenLogRecord,
     /// Some rows of a Parquet file, or the whole file, cannot be read.
-    BrokenParquet,
+    BrokenTable,
     /// The value is not a `leitong.v1.Page`.
     BrokenProtobuf,
     /// The record is not a WARC record, or its length is wrong.
@@ -59,7 +59,7 @@ impl Cause {
         Self::BrokenCsv,
         Self::BrokenJson,
         Self::BrokenLogRecord,
-        Self::BrokenParquet,
+        Self::BrokenTable,
         Self::BrokenProtobuf,
         Self::BrokenWarc,
         Self::IdTooLong,
@@ -96,7 +96,7 @@ impl Cause {
             Self::BrokenCsv => "BROKEN_CSV",
             Self::BrokenJson => "BROKEN_JSON",
             Self::BrokenLogRecord => "BROKEN_LOG_RECORD",
-            Self::BrokenParquet => "BROKEN_PARQUET",
+            Self::BrokenTable => "BROKEN_TABLE",
             Self::BrokenProtobuf => "BROKEN_PROTOBUF",
             Self::BrokenWarc => "BROKEN_WARC",
             Self::IdTooLong => "ID_TOO_LONG",

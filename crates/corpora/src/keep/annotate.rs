@@ -10,9 +10,8 @@ use serde_json::value::RawValue;
 use super::Decision;
 use super::passages::cut::Cut;
 use super::verify::Check;
-use crate::source::bare_words;
-use crate::source::csv::Dialect;
-use crate::source::originals::Framing;
+use crate::formats::framing::{Dialect, Framing};
+use crate::formats::jsonl::bare_words;
 use leitong_cluster::verdict::Kind;
 
 /// The fields that are added to a document.

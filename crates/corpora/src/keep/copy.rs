@@ -15,11 +15,11 @@ use super::revisit::Response;
 use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
-use super::walk::{Found, Walk};
+use super::walk::Walk;
+use crate::formats::framing::Framing;
+use crate::formats::originals::{Content, Original};
 use crate::sink::copied::Copied;
 use crate::sink::{COPIED, Counts, Extent, Extents};
-use crate::source::originals::{Framing, Original};
-use crate::source::parquet::originals::NoRow;
 use leitong_base::terminal;
 
 /// The outputs of documents.
@@ -203,17 +203,23 @@ impl Copier {
         if let Some(accounts) = &mut self.accounts {
             account(accounts, decision, is_kept, &found);
         }
-        match found {
-            Found::Row(Err(why)) => self.count_left_out(why),
-            Found::Record(Original { bytes: None, .. }) => self.count_left_out(NoRow::TooLarge),
-            Found::Row(Ok(row)) => {
+        match found.content {
+            Content::TooLarge => {
+                self.copied.too_long += 1;
+                self.counts.document_left_out();
+            }
+            Content::Unreadable => {
+                self.copied.unreadable += 1;
+                self.counts.document_left_out();
+            }
+            Content::Row(row) => {
                 self.copied.count(decision, is_kept, row.bytes);
                 let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 if let Some(output) = output {
                     output.write_row(decision.input, &row, &annotation)?;
                 }
             }
-            Found::Record(Original { bytes: Some(mut bytes), framing, .. }) => {
+            Content::Bytes(framing, mut bytes) => {
                 self.copied.count(decision, is_kept, bytes.len() as u64);
                 if let Outputs { revisit: Some(referents), keep: Some(keep), .. } = &mut self.outputs {
                     if is_canonical && !referents.is_complete() {
@@ -237,16 +243,6 @@ impl Copier {
         Ok(())
     }
 
-    /// Counts a document that is in no output: by its cause for the report, and in the counts of the run, which a
-    /// checkpoint saves.
-    fn count_left_out(&mut self, why: NoRow) {
-        match why {
-            NoRow::Unreadable => self.copied.unreadable += 1,
-            NoRow::TooLarge => self.copied.too_long += 1,
-        }
-        self.counts.document_left_out();
-    }
-
     /// Skips a record from which no page was read.
     ///
     /// # Errors
@@ -256,7 +252,7 @@ impl Copier {
             return Ok(());
         }
         let keep = &mut self.outputs.keep;
-        self.walk.find((input, number), |input, passed| keep_other_record(keep, input, passed)).map(drop)
+        self.walk.pass_to((input, number), |input, passed| keep_other_record(keep, input, passed)).map(drop)
     }
 
     /// Copies the rest of the inputs, and completes the files.
@@ -284,12 +280,10 @@ impl Copier {
 }
 
 /// Counts the document in the accounts of its source.
-fn account((field, accounts): &mut (Field, Accounts), decision: &Decision, is_kept: bool, found: &Found) {
-    let fate = if is_kept { Fate::Kept } else { Fate::Dropped };
-    let (fate, bytes) = match found {
-        Found::Row(Ok(row)) => (fate, row.bytes),
-        Found::Record(Original { bytes: Some(bytes), .. }) => (fate, bytes.len() as u64),
-        Found::Row(Err(_)) | Found::Record(Original { bytes: None, .. }) => (Fate::NotCopied, 0),
+fn account((field, accounts): &mut (Field, Accounts), decision: &Decision, is_kept: bool, found: &Original) {
+    let (fate, bytes) = match found.bytes() {
+        Some(bytes) => (if is_kept { Fate::Kept } else { Fate::Dropped }, bytes),
+        None => (Fate::NotCopied, 0),
     };
     let column = field.column();
     let json = column.as_deref().and_then(|column| found.json(column));
@@ -311,9 +305,11 @@ fn annotation<'a>(
 /// Copies a record that is not a page. Requests and metadata in a WARC file are kept, whichever pages are dropped. The
 /// header of a CSV file is not copied here: the output writes it when it creates a file.
 fn keep_other_record(keep: &mut Option<Output>, input: usize, original: &Original) -> anyhow::Result<()> {
-    match (keep, &original.bytes) {
-        (Some(keep), Some(bytes)) if !original.is_page && !matches!(original.framing, Framing::Csv(_)) => {
-            keep.write(input, original.framing, bytes)
+    match (keep, &original.content) {
+        (Some(keep), Content::Bytes(framing, bytes))
+            if !original.is_page && !matches!(framing, Framing::Csv(_)) =>
+        {
+            keep.write(input, *framing, bytes)
         }
         _ => Ok(()),
     }
@@ -363,13 +359,10 @@ impl Walk {
             if ordinals.next().is_none_or(|ordinal| !choice.is_canonical(ordinal, decision)) {
                 return Ok(());
             }
-            let referent = match self.find((decision.input, decision.number), |_, _| Ok(()))? {
-                Found::Record(Original { bytes: Some(bytes), framing, .. }) => {
-                    referent_of(decision, framing, &bytes)
-                }
-                Found::Record(_) | Found::Row(_) => {
-                    Referent { url: decision.url.clone(), ..Referent::default() }
-                }
+            let found = self.find((decision.input, decision.number), |_, _| Ok(()))?;
+            let referent = match found.content {
+                Content::Bytes(framing, bytes) => referent_of(decision, framing, &bytes),
+                _ => Referent { url: decision.url.clone(), ..Referent::default() },
             };
             referents.add(decision, &referent).context(CANNOT_STORE)
         })?;

@@ -10,13 +10,14 @@ use flate2::write::GzEncoder;
 use lz4_flex::frame::{FrameEncoder, FrameInfo};
 
 use super::annotate::{Added, Annotation};
-use super::forms::{self, Form};
+use super::forms;
 use super::parts::Parts;
 use super::table_file::TableFile;
+use crate::formats::form::Form;
+use crate::formats::framing::Framing;
+use crate::formats::table::Row;
 use crate::sink::Extent;
 use crate::sink::summed::SummedFile;
-use crate::source::originals::Framing;
-use crate::source::parquet::originals::Row;
 
 /// An output of documents.
 pub(crate) struct Output {

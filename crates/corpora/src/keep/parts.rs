@@ -1,9 +1,8 @@
-//! Parts of a Parquet file that is still being written.
+//! Parts of a table that is still being written.
 //!
-//! A Parquet file can only be read once its index is written after all rows, so it cannot be truncated to its
+//! A Parquet file, for example, can only be read once its index is written after all rows, so it cannot be truncated to its
 //! state at a checkpoint. With `--checkpoint`, the rows up to each checkpoint are therefore written to a
-//! separate file in the checkpoint folder: a part. When the output is complete, its parts are joined without
-//! decompressing their column chunks. Parts are kept as long as a checkpoint needs them. So a continued run
+//! separate file in the checkpoint folder: a part. When the output is complete, its parts are joined. Parts are kept as long as a checkpoint needs them. So a continued run
 //! finds the parts of the checkpoint, whenever the earlier run was killed.
 
 use std::fs::{self, File};
@@ -11,9 +10,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use parquet::column::writer::ColumnCloseResult;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
-use parquet::file::writer::SerializedFileWriter;
 
 use crate::sink::summed::{Sum, changed};
 use crate::sink::{Extent, Extents};
@@ -90,81 +86,15 @@ impl Parts {
         Extent { file: self.file, parts: self.count, ..self.sum.extent(self.bytes) }
     }
 
-    /// Adds all parts to `writer` without changing them.
-    ///
-    /// # Errors
-    /// The parts cannot be read, or the file cannot be written.
-    pub(crate) fn join<W: io::Write + Send>(
-        &self,
-        writer: &mut SerializedFileWriter<W>,
-    ) -> anyhow::Result<()> {
-        for part in 0..self.count {
-            let path = self.path(part);
-            let mut add = || -> anyhow::Result<()> { append(&File::open(&path)?, writer) };
-            add().with_context(|| format!("cannot add {}", path.display()))?;
-        }
-        Ok(())
+    /// Returns the paths of all complete parts.
+    #[must_use]
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        (0..self.count).map(|part| self.path(part)).collect()
     }
 
     fn path(&self, part: u64) -> PathBuf {
         self.folder.join(format!("{}-{}-{part}.part", self.output, self.file))
     }
-}
-
-/// A writer that hashes all bytes that it writes.
-pub(crate) struct Hashed<W> {
-    inner: W,
-    sum: Sum,
-}
-
-impl<W> Hashed<W> {
-    pub(crate) fn new(inner: W) -> Self {
-        Self { inner, sum: Sum::default() }
-    }
-
-    /// Returns the hash of all bytes so far.
-    pub(crate) fn digest(&self) -> u64 {
-        self.sum.digest()
-    }
-
-    pub(crate) fn inner(&self) -> &W {
-        &self.inner
-    }
-}
-
-impl<W: io::Write> io::Write for Hashed<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.inner.write(bytes)?;
-        self.sum.add(&bytes[..count]);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-}
-
-/// Adds the row groups of `part` to `writer`.
-fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>) -> anyhow::Result<()> {
-    let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
-    let index = reader.parse_and_finish(part)?;
-    let pages = index.page_index();
-    for (number, group) in index.row_groups().iter().enumerate() {
-        let mut added = writer.next_row_group()?;
-        for (at, column) in group.columns().iter().enumerate() {
-            let closed = ColumnCloseResult {
-                bytes_written: u64::try_from(column.compressed_size())?,
-                rows_written: u64::try_from(group.num_rows())?,
-                metadata: column.clone(),
-                bloom_filter: None,
-                column_index: pages.and_then(|pages| pages.column_index(number, at)).cloned(),
-                offset_index: pages.and_then(|pages| pages.offset_index(number, at)).cloned(),
-            };
-            added.append_column(part, closed)?;
-        }
-        added.close()?;
-    }
-    Ok(())
 }
 
 /// Removes the parts in `folder` that belong to files that were complete at the checkpoint with these `extents`.

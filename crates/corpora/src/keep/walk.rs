@@ -2,7 +2,6 @@
 //!
 //! Invariant: an input that is not as it was at the first reading ends the run.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,9 +9,8 @@ use anyhow::{Context, ensure};
 
 use super::forms::EarlyForm;
 use super::reread::{REPLACED, check_unchanged, open_again};
+use crate::formats::originals::{Original, Originals};
 use crate::source::open::Input;
-use crate::source::originals::{Original, Originals};
-use crate::source::parquet::originals::{NoRow, Row};
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 
@@ -27,36 +25,9 @@ pub(crate) struct Walk {
     /// For tables, the only column that is needed. `None` means all.
     column: Option<String>,
     /// The index of the current input, and its records.
-    current: Option<(usize, Originals)>,
+    current: Option<(usize, Box<dyn Originals>)>,
     /// The record of the second reading of the current input.
     again: Arc<Reading>,
-}
-
-/// The result of looking for a record.
-pub(super) enum Found {
-    Record(Original),
-    Row(Result<Row, NoRow>),
-}
-
-impl Found {
-    /// Returns the content as a JSON object, if it is one. For a row of a table, only the column `column` is
-    /// used.
-    pub(super) fn json(&self, column: &str) -> Option<Cow<'_, [u8]>> {
-        match self {
-            Self::Record(Original { json, bytes, .. }) => {
-                json.as_deref().or(bytes.as_deref()).map(Cow::Borrowed)
-            }
-            Self::Row(row) => row.as_ref().ok().map(|row| Cow::Owned(row.json_of(column))),
-        }
-    }
-
-    /// Returns the content as a JSON object, if it is one.
-    pub(super) fn into_json(self) -> Option<Vec<u8>> {
-        match self {
-            Self::Record(original) => original.json.or(original.bytes),
-            Self::Row(row) => row.ok().map(|row| row.json()),
-        }
-    }
 }
 
 impl Walk {
@@ -77,16 +48,21 @@ impl Walk {
     /// Returns the next record and the index of its input, up to the end of input `last`. Tables are skipped,
     /// because their rows are read by number.
     pub(super) fn next(&mut self, last: usize) -> anyhow::Result<Option<(usize, Original)>> {
+        self.next_towards(last, None)
+    }
+
+    /// Does the same as [`Self::next`], but returns row `wanted` of a table.
+    fn next_towards(
+        &mut self,
+        last: usize,
+        wanted: Option<u64>,
+    ) -> anyhow::Result<Option<(usize, Original)>> {
         loop {
             let next = match &mut self.current {
                 None => 0,
                 Some((input, _)) if *input > last => return Ok(None),
                 Some((input, originals)) => {
-                    let original = match originals {
-                        Originals::Records(originals) => originals.next_record(),
-                        Originals::Indexed(originals) => originals.next_record(),
-                        Originals::Rows(_) => Ok(None),
-                    };
+                    let original = originals.next_record(wanted.filter(|_| *input == last));
                     match original.with_context(|| format!("{}", self.inputs[*input].display()))? {
                         Some(original) => return Ok(Some((*input, original))),
                         None => *input + 1,
@@ -123,31 +99,28 @@ impl Walk {
     /// Finds a record by the index of its input and its number. Calls `passed` for the records before it.
     pub(super) fn find(
         &mut self,
+        place: (usize, u64),
+        passed: impl FnMut(usize, &Original) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Original> {
+        self.pass_to(place, passed)?.with_context(|| {
+            let (input, number) = (self.inputs[place.0].display(), place.1);
+            format!("{input}: record {number} is missing: the file changed while it was read; run again")
+        })
+    }
+
+    /// Does the same as [`Self::find`], but a table without any row may lack the record.
+    pub(super) fn pass_to(
+        &mut self,
         (at_input, at_number): (usize, u64),
         mut passed: impl FnMut(usize, &Original) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Found> {
-        if let Some(before) = at_input.checked_sub(1) {
-            while let Some((input, original)) = self.next(before)? {
-                passed(input, &original)?;
-            }
-        }
-        if self.current.as_ref().is_none_or(|(input, _)| *input < at_input) {
-            self.begin_with(at_input)?;
-        }
-        if let Some((input, Originals::Rows(rows))) = &mut self.current {
-            let row = rows.find(at_number);
-            return row.map(Found::Row).with_context(|| format!("{}", self.inputs[*input].display()));
-        }
-        while let Some((input, original)) = self.next(at_input)? {
+    ) -> anyhow::Result<Option<Original>> {
+        while let Some((input, original)) = self.next_towards(at_input, Some(at_number))? {
             if (input, original.number) == (at_input, at_number) {
-                return Ok(Found::Record(original));
+                return Ok(Some(original));
             }
             passed(input, &original)?;
         }
-        anyhow::bail!(
-            "{}: record {at_number} is missing: the file changed while it was read; run again",
-            self.inputs[at_input].display()
-        )
+        Ok(None)
     }
 }
 

@@ -179,3 +179,41 @@ pub(crate) fn changed() -> io::Error {
          checkpoints to begin again",
     )
 }
+
+/// A writer that hashes all bytes that it writes.
+pub(crate) struct Hashed<W> {
+    inner: W,
+    sum: Sum,
+}
+
+impl<W> Hashed<W> {
+    pub(crate) fn new(inner: W) -> Self {
+        Self { inner, sum: Sum::default() }
+    }
+
+    /// Returns the hash of all bytes so far.
+    pub(crate) fn digest(&self) -> u64 {
+        self.sum.digest()
+    }
+
+    pub(crate) fn inner(&self) -> &W {
+        &self.inner
+    }
+}
+
+impl<W: io::Write> io::Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.sum.add(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Syncs a regular file to disk; pipes cannot be synced.
+pub(crate) fn to_disk(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
+}

@@ -12,7 +12,7 @@ pub struct ExtraColumns {
 }
 
 impl ExtraColumns {
-    pub(super) fn new(names: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn new(names: impl IntoIterator<Item = String>) -> Self {
         let mut names: Vec<String> = names.into_iter().collect();
         names.sort_unstable();
         names.dedup();
@@ -20,17 +20,17 @@ impl ExtraColumns {
     }
 
     /// Returns the names, each once.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
     /// Returns true if `name` is one of the columns.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.names.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
     }
 
     /// Counts a value of `column` that cannot be written as JSON.
-    pub(super) fn count_without_json(&self, column: &str) {
+    pub(crate) fn count_without_json(&self, column: &str) {
         let mut counts = self.without_json.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(column.to_owned()).or_default() += 1;
     }

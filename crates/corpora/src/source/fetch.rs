@@ -30,7 +30,7 @@ impl Fetch {
     ///
     /// # Errors
     /// The operating system's error.
-    pub(super) fn start_read(path: &Path, range: Range<u64>) -> io::Result<Self> {
+    pub(crate) fn start_read(path: &Path, range: Range<u64>) -> io::Result<Self> {
         let file = open_regular(path)?;
         if let Some(length) = std::num::NonZeroU64::new(range.end.saturating_sub(range.start)) {
             // If the file system ignores this hint, the bytes are read in `wait`.
@@ -56,7 +56,7 @@ impl Fetch {
 ///
 /// # Errors
 /// `path` is not a regular file, or it cannot be opened.
-pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
     }
@@ -96,7 +96,7 @@ mod requests {
         ///
         /// # Errors
         /// The runtime's threads cannot be started.
-        pub(in crate::source) fn start_request(
+        pub(crate) fn start_request(
             request: impl Future<Output = io::Result<Bytes>> + Send + 'static,
         ) -> io::Result<Self> {
             let (done, bytes) = mpsc::sync_channel(1);
@@ -109,7 +109,7 @@ mod requests {
     }
 
     impl Request {
-        pub(super) fn wait(self) -> io::Result<Bytes> {
+        pub(crate) fn wait(self) -> io::Result<Bytes> {
             self.bytes.recv().unwrap_or_else(|_| Err(io::Error::other("the request was cancelled")))
         }
     }
@@ -122,7 +122,7 @@ mod requests {
 
     /// Runs `request` and waits for its result. May be called from any thread, including threads of other
     /// runtimes.
-    pub(in crate::source) fn wait<T: Send + 'static>(
+    pub(crate) fn wait<T: Send + 'static>(
         request: impl Future<Output = T> + Send + 'static,
     ) -> io::Result<T> {
         let (done, result) = mpsc::sync_channel(1);

@@ -23,15 +23,13 @@ use super::extension::without_compression;
 use super::location::is_object;
 use super::machine_error::is_machine_error;
 use super::open::Input;
-
-/// File extensions that are read in folders, without those for compression.
-const ENDINGS: [&str; 8] = ["jsonl", "ndjson", "json", "warc", "wet", "parquet", "csv", "tsv"];
+use crate::formats::FORMATS;
 
 /// File extensions of formats that hold documents and are not supported. Such files are opened and refused by name, so
 /// a run over their folder does not look complete.
-const UNSUPPORTED: [&str; 5] = ["arc", "arrow", "avro", "feather", "orc"];
+const UNSUPPORTED: [&str; 3] = ["arc", "avro", "orc"];
 
-/// Extensions of unsupported compression, which follow one of [`ENDINGS`].
+/// Extensions of unsupported compression, which follow one of [`endings`].
 const UNSUPPORTED_COMPRESSION: [&str; 9] = ["xz", "bz2", "lzma", "lz", "br", "z", "7z", "zip", "sz"];
 
 /// Maximum length of the file extensions by which skipped files are grouped, in bytes.
@@ -158,7 +156,7 @@ fn add(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<
 
 /// Creates the error for a folder without readable files.
 fn nothing_to_read(read: FolderContent) -> io::Error {
-    let endings = ENDINGS.map(|ending| format!(".{ending}")).join(", ");
+    let endings = endings().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(", ");
     let problem = match read {
         FolderContent::Documents => format!(
             "there is no file to read in this folder: names must end in {endings}, with or without .gz, .zst or .lz4; \
@@ -455,12 +453,14 @@ fn is_read(path: &Path, name: &str, read: FolderContent) -> io::Result<bool> {
 
 /// Returns true if the name, which is in lower case, is that of a file of documents, in a supported format or not.
 fn is_called_document(name: &str) -> bool {
-    let has = |name: &str, endings: &[&str]| {
-        name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
-    };
     let compressed = name.rsplit_once('.').filter(|(_, ending)| UNSUPPORTED_COMPRESSION.contains(ending));
     let name = compressed.map_or_else(|| without_compression(name), |(name, _)| name);
-    has(name, &ENDINGS) || has(name, &UNSUPPORTED)
+    name.rsplit_once('.').is_some_and(|(_, name)| endings().chain(UNSUPPORTED).any(|ending| ending == name))
+}
+
+/// Returns the extensions of files that are read in folders, without those for compression.
+fn endings() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().flat_map(|format| format.endings()).copied()
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {

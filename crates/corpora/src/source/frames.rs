@@ -24,13 +24,13 @@ const DICTIONARY_BYTES_MAX: u64 = 16 << 20;
 const ZSTD_BACK_MAX: usize = 256 * 1024;
 
 /// Returns true if the input begins with zstd, lz4 or a skippable frame.
-pub(super) fn may_begin(start: &[u8]) -> bool {
+pub(crate) fn may_begin(start: &[u8]) -> bool {
     start.first_chunk().is_some_and(|magic| [ZSTD, LZ4].contains(magic) || is_skippable(magic))
 }
 
 /// Returns the name of the format if `problem`, an error of the decompressor, says that the input is not broken
 /// but needs more memory or a dictionary. `None` if the input is broken.
-pub(super) fn needs(problem: &str) -> Option<&'static str> {
+pub(crate) fn needs(problem: &str) -> Option<&'static str> {
     // The messages of libzstd are fixed.
     if problem.contains("Frame requires too much memory") {
         return Some(
@@ -48,7 +48,7 @@ fn is_skippable(magic: &[u8; 4]) -> bool {
 
 /// Decompresses an input for which [`may_begin`] is true. An error at its beginning is returned by the first
 /// read.
-pub(super) fn decompressed(compressed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
+pub(crate) fn decompressed(compressed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
     let mut compressed = LookBack::new(compressed, ZSTD_BACK_MAX);
     match begin(&mut compressed) {
         Ok(Begun::Empty) => Box::new(io::empty()),
@@ -60,7 +60,7 @@ pub(super) fn decompressed(compressed: impl BufRead + Send + 'static) -> Box<dyn
 }
 
 /// Returns a reader of the first frame of zstd in `compressed`, or of all frames of lz4.
-pub(super) fn first<'c>(compressed: &'c [u8]) -> io::Result<Box<dyn Read + 'c>> {
+pub(crate) fn first<'c>(compressed: &'c [u8]) -> io::Result<Box<dyn Read + 'c>> {
     let mut rest = LookBack::new(compressed, ZSTD_BACK_MAX);
     Ok(match begin(&mut rest)? {
         Begun::Empty => Box::new(io::empty()),
@@ -158,7 +158,7 @@ impl<R: BufRead> Members for ZstdFrames<R> {
 }
 
 /// Returns true if `bytes` begins with `magic`, or may do so after the end of the slice.
-pub(super) fn begins(bytes: &[u8], magic: &[u8; 4]) -> bool {
+pub(crate) fn begins(bytes: &[u8], magic: &[u8; 4]) -> bool {
     bytes.iter().zip(magic).all(|(byte, magic)| byte == magic)
 }
 

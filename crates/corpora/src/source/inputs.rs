@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::open::Input;
+use super::record::{ReadSoFar, Record, Skipped, Source};
 use super::rules::InputRules;
-use super::{ReadSoFar, Record, Skipped, Source};
 use leitong_base::record::Place;
 
 /// Number of bytes that [`Inputs::records`] reads at once.

@@ -202,7 +202,7 @@ pub(super) fn shortened() -> io::Error {
 
 /// An open input that can be read at any position.
 #[derive(Debug)]
-pub enum Stored {
+pub(crate) enum Stored {
     /// A file, and its size when it was opened.
     File(File, u64),
     /// An object of a store.
@@ -215,7 +215,7 @@ impl Stored {
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn try_clone(&self) -> io::Result<Self> {
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
         match self {
             Self::File(file, bytes) => Ok(Self::File(file.try_clone()?, *bytes)),
             #[cfg(feature = "s3")]
@@ -228,7 +228,7 @@ impl Stored {
     ///
     /// # Errors
     /// The error of the operating system or the store.
-    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<bool> {
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<bool> {
         match self {
             Self::File(file, _) => match file.read_exact_at(buffer, offset) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
@@ -248,7 +248,7 @@ impl Stored {
     /// Returns the last error of the machine or the store, if there was one: libraries such as `parquet` only
     /// pass on its message. Also an error if the file has become shorter since it was opened.
     #[must_use]
-    pub fn failure(&self) -> Option<io::Error> {
+    pub(crate) fn failure(&self) -> Option<io::Error> {
         match self {
             Self::File(file, bytes) => match file.metadata() {
                 Ok(now) => (now.len() < *bytes).then(shortened),

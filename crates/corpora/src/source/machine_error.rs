@@ -5,18 +5,18 @@ use std::io;
 
 /// An error of the operating system or a store, in contrast to one of a decompressor.
 #[derive(Debug)]
-pub(super) struct MachineError(io::Error);
+pub(crate) struct MachineError(io::Error);
 
 impl MachineError {
     /// Marks the error of a store as coming from the machine: the content is not at fault.
-    pub(super) fn new(error: io::Error) -> Self {
+    pub(crate) fn new(error: io::Error) -> Self {
         Self(error)
     }
 }
 
 /// Returns true if the error is marked as a [`MachineError`]. An error of the operating system that is not marked
 /// returns false.
-pub(super) fn is_machine_error(error: &io::Error) -> bool {
+pub(crate) fn is_machine_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<MachineError>)
 }
 

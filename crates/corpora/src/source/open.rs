@@ -17,32 +17,29 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use ::parquet::file::reader::Length;
-use serde::de::IgnoredAny;
+use parquet::file::reader::Length;
 
-use super::csv::{self, CsvRows, Wanted};
 use super::frames;
 use super::gzip;
-use super::index::originals::IndexedOriginals;
-use super::index::records::IndexedRecords;
-use super::json_lines::JsonLines;
 use super::location::{Location, Stored, is_object, shortened};
 use super::machine_error::MachineError;
-use super::originals::{Framing, Originals, RecordOriginals};
-use super::other_formats::other_format;
-use super::page_file::{PageFile, begins_page, is_page, url_below};
-use super::parquet::originals::RowOriginals;
-use super::parquet::{self, ParquetFile, ParquetSource, is_parquet};
 use super::reading::{self, Reading};
+use super::record::{FramingError, ReadSoFar, Source};
 use super::rules::InputRules;
 use super::stamp::Stamp;
-use super::warc::{self, WarcReader};
-use super::{FramingError, ReadSoFar, Source};
+use crate::formats::form::Form;
+use crate::formats::html::{Html, url_below};
+use crate::formats::originals::Originals;
+use crate::formats::other::other_format;
+use crate::formats::{FORMATS, Format, Head, Opened, Wanted, recognise};
 use leitong_base::terminal;
 
 /// Buffer size for reading from a file or decompressor. It also limits how much a batch reads without
 /// waiting.
 const BUFFER_BYTES: usize = 1 << 20;
+
+/// Number of first bytes by which formats are recognised that are read at any position.
+const MAGIC_BYTES_MAX: usize = 8;
 
 /// Time after which a message says that no program writes to a named pipe yet.
 const PIPE_SILENCE: Duration = Duration::from_secs(2);
@@ -171,109 +168,76 @@ impl Input {
     /// # Errors
     /// The first bytes cannot be read.
     pub fn into_source(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
-        if let Some(base) = rules.warc_base.clone() {
-            let name = Arc::clone(&self.name);
-            let index = decompressed(self.into_reader()?, read)?;
-            return Ok(Box::new(IndexedRecords::new(index, name, base, rules)));
-        }
-        if let Some(file) = self.parquet()? {
-            return Ok(Box::new(ParquetSource::new(file, self.name, rules, read)?));
-        }
-        let (name, url) = (Arc::clone(&self.name), self.page_url());
-        framed(decompressed(self.into_reader()?, read)?, (name, url), rules, &Wanted::Mapped(rules))
+        let (format, opened) = self.opened(rules, read)?;
+        format.read(opened, rules, &Wanted::Mapped(rules))
     }
 
     /// Returns the records of this input again, unchanged. For a table, `column` selects a single column.
     ///
     /// # Errors
     /// The first bytes cannot be read.
-    pub fn into_originals(self, rules: &InputRules, column: Option<&str>) -> io::Result<Originals> {
-        let limits = &rules.limits;
-        if let Some(base) = rules.warc_base.clone() {
-            let index = decompressed(self.into_reader()?, Arc::default())?;
-            return Ok(Originals::Indexed(Box::new(IndexedOriginals::new(index, base, rules))));
-        }
-        if let Some(file) = self.parquet()? {
-            let file = match ParquetFile::open(file) {
-                Ok(file) => Some(file),
-                Err(fault) => fault.content_fault().map(|_| None)?,
-            };
-            return Ok(Originals::Rows(Box::new(RowOriginals::new(file, column, limits.line_bytes_max))));
-        }
-        let (name, url) = (Arc::clone(&self.name), self.page_url());
-        let lines = self.framing(rules)?.unwrap_or(Framing::Line);
-        let decompressed = decompressed(self.into_reader()?, Arc::default())?;
-        let framed = |reader| framed(reader, (name, url), rules, &Wanted::Only(column));
-        Ok(Originals::Records(RecordOriginals::new(decompressed, lines, limits, framed)?))
-    }
-}
-
-impl Input {
-    /// Returns the url to use if this input is an HTML page. `None` for pipes, which may contain several
-    /// pages.
-    fn page_url(&self) -> Option<String> {
-        let Contents::Again(_) = &self.contents else { return None };
-        Some(self.url.clone().unwrap_or_else(|| self.name.to_string()))
+    pub(crate) fn into_originals(
+        self,
+        rules: &InputRules,
+        column: Option<&str>,
+    ) -> io::Result<Box<dyn Originals>> {
+        let (format, opened) = self.opened(rules, Arc::default())?;
+        format.reread(opened, rules, column)
     }
 
-    /// Opens this input for reading at any position, if it is a Parquet file.
-    fn parquet(&self) -> io::Result<Option<Stored>> {
+    /// Returns the form in which documents of this input, whose path is `path`, are written.
+    ///
+    /// # Errors
+    /// The input cannot be read.
+    pub(crate) fn into_form(self, path: &Path, rules: &InputRules) -> io::Result<Form> {
+        if !self.can_be_read_again() {
+            return Ok(Form::Empty);
+        }
+        let (format, opened) = self.opened(rules, Arc::default())?;
+        format.form(path, opened, rules)
+    }
+
+    /// Opens this input and recognises its format.
+    fn opened(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<(&'static dyn Format, Opened)> {
+        let name = Arc::clone(&self.name);
+        let url = self.url.clone().unwrap_or_else(|| name.to_string());
+        let (is_index, is_file) = (rules.warc_base.is_some(), self.can_be_read_again());
+        if !is_index && let Some((format, stored)) = self.stored()? {
+            let reader: BufReader<Box<dyn Read + Send>> = BufReader::new(Box::new(io::empty()));
+            return Ok((format, Opened { name, url, reader, stored: Some(stored), broken: None, read }));
+        }
+        let decompressed = decompressed(self.into_reader()?, Arc::clone(&read))?;
+        let mut reader = BufReader::with_capacity(BUFFER_BYTES, decompressed);
+        let broken = if is_index { None } else { begin(&mut reader)? };
+        let head =
+            Head { name: &name, start: reader.buffer(), is_index, is_file, is_broken: broken.is_some() };
+        let format = recognised(&head);
+        Ok((format, Opened { name, url, reader, stored: None, broken, read }))
+    }
+
+    /// Opens this input for reading at any position, if its format needs that.
+    fn stored(&self) -> io::Result<Option<(&'static dyn Format, Stored)>> {
         let Contents::Again(location) = &self.contents else { return Ok(None) };
         let stored = location.open()?;
-        if !is_parquet(&stored)? {
-            return Ok(None);
-        }
+        let mut start = [0; MAGIC_BYTES_MAX];
+        let count = usize::try_from(Length::len(&stored)).map_or(MAGIC_BYTES_MAX, |len| len.min(start.len()));
+        let start = &mut start[..count];
+        let is_read = stored.read_at(start, 0)?;
+        let head = Head { name: &self.name, start, is_index: false, is_file: true, is_broken: false };
+        let Some(format) = recognise(&head, true).filter(|_| is_read) else { return Ok(None) };
         if Length::len(&stored) < self.bytes.unwrap_or(0) {
             return Err(shortened());
         }
         if let Some(reading) = &self.reading {
             reading::note_all(&stored, reading)?;
         }
-        Ok(Some(stored))
+        Ok(Some((format, stored)))
     }
 
-    /// Returns the format of the records, or `None` if the input is empty or can be read only once. It is not a Parquet
-    /// file.
-    ///
-    /// # Errors
-    /// The operating system's error.
-    pub(crate) fn framing(&self, rules: &InputRules) -> io::Result<Option<Framing>> {
-        let Contents::Again(location) = &self.contents else { return Ok(None) };
-        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
-        let broken = begin(&mut reader)?;
-        let start = reader.buffer();
-        let is_page = || broken.is_none() && other_format(start).is_none() && is_page(&self.name, start);
-        Ok(match csv::dialect(&self.name, rules.quotes) {
-            _ if is_warc(start) => Some(Framing::Warc),
-            _ if is_page() => Some(Framing::Page),
-            Some(dialect) => Some(Framing::Csv(dialect)),
-            None if start.is_empty() && broken.is_none() => None,
-            None => Some(Framing::Line),
-        })
-    }
-
-    /// Returns true if the input is a WARC file. Only for inputs that can be read again.
-    ///
-    /// # Errors
-    /// The operating system's error.
-    pub fn is_warc(&self) -> io::Result<bool> {
-        let Contents::Again(location) = &self.contents else { return Ok(false) };
-        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
-        begin(&mut reader)?;
-        Ok(is_warc(reader.buffer()))
-    }
-
-    /// Returns what the lines or records of a file with these first bytes are, or `None` if the file may be one page.
+    /// Returns a name for the records of a file with these first bytes, or `None` if the file may be one page.
     #[must_use]
     pub fn records_in(start: &[u8]) -> Option<&'static str> {
-        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let is_json = line.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok();
-        match start {
-            _ if is_json => Some("JSON lines"),
-            _ if start.starts_with(parquet::MAGIC) => Some("rows of Parquet"),
-            _ if is_warc(start) => Some("WARC records"),
-            _ => None,
-        }
+        FORMATS.iter().find_map(|format| format.records_in(start))
     }
 
     /// Returns the name of the input's format, with advice, if the format is not supported.
@@ -281,15 +245,7 @@ impl Input {
     /// # Errors
     /// The operating system's error.
     pub(crate) fn other_format(&self) -> io::Result<Option<&'static str>> {
-        if self.parquet()?.is_some() {
-            return Ok(None);
-        }
-        let Contents::Again(location) = &self.contents else { return Ok(None) };
-        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
-        match reader.fill_buf() {
-            Ok(start) => Ok(other_format(start)),
-            Err(error) => super::framing_error(&error).map(|_| None).ok_or(error),
-        }
+        Ok(self.look()?.and_then(|(_, other)| other))
     }
 
     /// Returns true if the whole input is an HTML page.
@@ -297,13 +253,26 @@ impl Input {
     /// # Errors
     /// The operating system's error.
     pub fn is_page(&self) -> io::Result<bool> {
-        let Contents::Again(location) = &self.contents else { return Ok(false) };
-        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
-        match reader.fill_buf() {
-            Ok(start) => Ok(!is_warc(start) && other_format(start).is_none() && is_page(&self.name, start)),
-            Err(error) => super::framing_error(&error).map(|_| false).ok_or(error),
-        }
+        Ok(self.look()?.is_some_and(|(format, _)| format.name() == Html.name()))
     }
+
+    /// Returns the format of an input that can be read again, and what is known of it if it is not supported.
+    fn look(&self) -> io::Result<Option<(&'static dyn Format, Option<&'static str>)>> {
+        let Contents::Again(location) = &self.contents else { return Ok(None) };
+        if let Some((format, _)) = self.stored()? {
+            return Ok(Some((format, None)));
+        }
+        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
+        let is_broken = begin(&mut reader)?.is_some();
+        let start = reader.buffer();
+        let head = Head { name: &self.name, start, is_index: false, is_file: true, is_broken };
+        Ok(Some((recognised(&head), other_format(start).filter(|_| !is_broken))))
+    }
+}
+
+/// Returns the format of an input that is read from its start.
+fn recognised(head: &Head<'_>) -> &'static dyn Format {
+    recognise(head, false).unwrap_or(FORMATS[FORMATS.len() - 1])
 }
 
 /// Returns the name of a file as text. Two files never have the same name.
@@ -361,45 +330,6 @@ fn decompressed(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Resul
     })
 }
 
-/// Splits `decompressed` into records. If only one column is wanted, the records of WARC files that are not pages
-/// are included. `page_url` is the url to use for an HTML page; `None` if the input cannot be one.
-fn framed(
-    decompressed: Box<dyn Read + Send>,
-    (name, page_url): (Arc<str>, Option<String>),
-    rules: &InputRules,
-    wanted: &Wanted<'_>,
-) -> io::Result<Box<dyn Source>> {
-    let limits = &rules.limits;
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, decompressed);
-    let broken = begin(&mut reader)?;
-    let start = reader.buffer();
-    if is_warc(start) {
-        let reader = WarcReader::new(reader, name, limits).after(broken);
-        let is_all = matches!(wanted, Wanted::Only(_));
-        return Ok(Box::new(if is_all { reader.with_all_records() } else { reader }));
-    }
-    let (dialect, is_page) = (csv::dialect(&name, rules.quotes), is_page(&name, start));
-    let other = match other_format(start) {
-        None if begins_page(start) && !(is_page && page_url.is_some()) => {
-            Some("an HTML page from a pipe (use `leitong extract`)")
-        }
-        other => other,
-    };
-    if broken.is_some() && (dialect.is_some() || is_page) {
-        // Rows without the names of their columns are useless, and so are pieces of a page.
-        let nothing: Box<dyn Read + Send> = Box::new(io::empty());
-        reader = BufReader::new(nothing);
-    }
-    if let Some(broken) = broken.or(other.map(FramingError::OtherFormat)) {
-        return Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)));
-    }
-    Ok(match (page_url, dialect) {
-        (Some(url), _) if is_page => Box::new(PageFile::new(reader, name, url, limits)),
-        (_, Some(dialect)) => Box::new(CsvRows::new(reader, name, dialect, limits, wanted)?),
-        (_, None) => Box::new(JsonLines::new(reader, name, limits)),
-    })
-}
-
 /// Fills the buffer of `reader`. If its beginning cannot be decompressed, returns the error, and fills the buffer with
 /// what can be read after it, if there is anything.
 ///
@@ -409,18 +339,11 @@ fn begin(reader: &mut BufReader<impl Read>) -> io::Result<Option<FramingError>> 
     let mut broken = None;
     while let Err(error) = reader.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {
-            let error = super::framing_error(&error).ok_or(error)?;
+            let error = super::record::framing_error(&error).ok_or(error)?;
             broken.get_or_insert(error);
         }
     }
     Ok(broken)
-}
-
-/// Returns true if the input begins with a WARC record, maybe after a byte order mark, blank lines and zeros.
-fn is_warc(start: &[u8]) -> bool {
-    let start = start.strip_prefix(warc::BYTE_ORDER_MARK).unwrap_or(start);
-    let blank = start.iter().take_while(|byte| **byte == 0 || byte.is_ascii_whitespace()).count();
-    start[blank..].starts_with(b"WARC/")
 }
 
 /// A reader that counts bytes, and marks errors as coming from the machine.
@@ -532,17 +455,17 @@ mod tests {
     #[test]
     fn the_format_of_records_is_known_before_they_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
-        let framing = |name: &str, contents: &str| {
+        let form = |name: &str, contents: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, contents).expect("written");
-            Input::open(&path).and_then(|input| input.framing(&rules())).expect("a file")
+            Input::open(&path).and_then(|input| input.into_form(&path, &rules())).expect("a file")
         };
-        let is_csv = |framing| matches!(framing, Some(Framing::Csv(_)));
-        assert_eq!(framing("a.jsonl", "{}\n"), Some(Framing::Line));
-        assert_eq!(framing("b", "\r\nWARC/1.0\r\n"), Some(Framing::Warc));
-        assert_eq!(framing("c.HTM", ""), Some(Framing::Page));
-        assert_eq!(framing("d", " <HTML>"), Some(Framing::Page));
-        assert_eq!(framing("e.jsonl", ""), None);
-        assert!(is_csv(framing("F.CSV", "")) && is_csv(framing("G.TSV.GZ", "a\tb\n")));
+        assert!(matches!(form("a.jsonl", "{}\n"), Form::Lines));
+        assert!(matches!(form("b", "\r\nWARC/1.0\r\n"), Form::Warc));
+        assert!(matches!(form("c.HTM", ""), Form::Page));
+        assert!(matches!(form("d", " <HTML>"), Form::Page));
+        assert!(matches!(form("e.jsonl", ""), Form::Empty));
+        assert!(matches!(form("F.CSV", ""), Form::Unreadable));
+        assert!(matches!(form("G.TSV.GZ", "a\tb\n"), Form::Csv(form) if form.dialect.delimiter == b'\t'));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::extra::ExtraColumns;
-use super::index::WarcBase;
+use super::warc_base::WarcBase;
 use leitong_text::page::PageConfig;
 use leitong_text::page::mapping::{InputConfig, Mapping, first_name, pointer_to_field};
 
@@ -66,7 +66,7 @@ impl InputRules {
     }
 
     /// Returns the names of all columns of a table to read, each once.
-    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         self.mapping.first_names().chain(self.extra.names())
     }
 
@@ -84,7 +84,7 @@ impl InputRules {
 
 /// Converts a table's cell to `true` or `false`, if it is one of the usual words for a truth value, as text
 /// or JSON.
-pub(super) fn truth(cell: &str) -> Option<&'static str> {
+pub(crate) fn truth(cell: &str) -> Option<&'static str> {
     match cell.trim().trim_matches('"').to_ascii_lowercase().as_str() {
         "true" | "t" | "yes" | "y" | "1" => Some("true"),
         "false" | "f" | "no" | "n" | "0" | "" | "null" => Some("false"),

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::formats::csv;
+use crate::formats::form::Form;
 use crate::keep::annotate;
 use crate::keep::fields::{object, value_in};
-use crate::keep::forms::Form;
 use crate::keep::wrong_option::WrongOption;
-use crate::source::csv;
 use crate::source::rules::InputRules;
 use leitong_text::page::mapping::{first_name, pointer_to_field, segments};
 

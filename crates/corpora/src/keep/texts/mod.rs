@@ -22,12 +22,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use super::annotate::{Added, Annotation};
-use super::forms::{self, Form, NamedFormat};
 use super::output::{Output, Plan};
 use super::passages::cut::{Cut, Cutter};
 use super::verify::texts::{TextCompressor, decompressed};
+use crate::formats::form::Form;
+use crate::formats::framing::Framing;
+use crate::formats::jsonl::Jsonl;
+use crate::formats::{self, Format};
 use crate::sink::Extent;
-use crate::source::originals::Framing;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 use crate::source::{Payload, Record};
@@ -155,10 +157,7 @@ impl Texts {
     /// The file cannot be written.
     pub(crate) fn open(plan: TextPlan, extent: Option<Extent>) -> anyhow::Result<Self> {
         let TextPlan { path, inputs, readings, rules, fields, added, counts, .. } = plan;
-        let rows = match format_of(&path)? {
-            NamedFormat::Parquet => Some(Rows::new(&path, &fields)?),
-            _ => None,
-        };
+        let rows = Rows::new(&path, format_of(&path)?, &fields)?;
         let form = rows.as_ref().map_or(Form::Lines, |rows| Form::Rows(Arc::clone(rows.form())));
         let output = Plan {
             path: &path,
@@ -300,7 +299,7 @@ fn json_of(payload: &Payload) -> &[u8] {
 ///
 /// # Errors
 /// The name belongs to another format.
-pub(super) fn format_of(path: &Path) -> anyhow::Result<NamedFormat> {
+pub(super) fn format_of(path: &Path) -> anyhow::Result<&'static dyn Format> {
     let refused = |what: &str| {
         bail!(
             "{}: {what}, but texts are written as JSON lines or Parquet; choose a name that ends in .jsonl (also .jsonl.gz, \
@@ -312,13 +311,14 @@ pub(super) fn format_of(path: &Path) -> anyhow::Result<NamedFormat> {
         return refused("is a folder");
     }
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    match forms::format_of_name(path) {
-        Some(NamedFormat::Parquet) if extension != "parquet" => {
-            refused("Parquet files are compressed internally")
-        }
-        Some(format @ (NamedFormat::Lines | NamedFormat::Parquet)) => Ok(format),
+    match formats::of_name(path) {
+        Some(format) if format.has_columns() => match extension.to_str() {
+            Some(extension) if format.endings().contains(&extension) => Ok(format),
+            _ => refused(&format!("{} is compressed internally, if at all", format.name())),
+        },
+        Some(format) if format.name() == Jsonl.name() => Ok(format),
         Some(other) => refused(&format!("is the name of {}", other.name())),
         None if extension == "md" || extension == "txt" => refused("is the name of a single text"),
-        None => Ok(NamedFormat::Lines),
+        None => Ok(&Jsonl),
     }
 }

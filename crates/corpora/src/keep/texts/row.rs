@@ -1,4 +1,4 @@
-//! Formats a text as a JSON line or a Parquet row.
+//! Formats a text as a JSON line or a row of a table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,16 +6,13 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ArrowSchemaConverter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::schema::types::ColumnPath;
 use serde::Serialize;
 
 use super::fields::{InputField, OWN};
 use super::{Text, Written};
+use crate::formats::Format;
+use crate::formats::table::{Row, TableForm};
 use crate::keep::annotate::Annotation;
-use crate::keep::forms::TableForm;
-use crate::source::parquet::originals::Row;
 use leitong_base::record::{Reason, Timestamp};
 
 /// The fields of a text, in the order of [`OWN`].
@@ -94,7 +91,7 @@ pub(super) fn json(
     Ok(line)
 }
 
-/// A maker of Parquet rows.
+/// A maker of rows.
 pub(super) struct Rows {
     form: Arc<TableForm>,
     /// Number of rows that were made.
@@ -102,8 +99,12 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Creates a maker of rows for the file at `path`.
-    pub(super) fn new(path: &Path, fields: &[InputField]) -> anyhow::Result<Self> {
+    /// Creates a maker of rows for the file at `path`. Returns `None` if its format has no typed columns.
+    pub(super) fn new(
+        path: &Path,
+        format: &dyn Format,
+        fields: &[InputField],
+    ) -> anyhow::Result<Option<Self>> {
         let text = |name: &str, is_nullable| Field::new(name, DataType::Utf8, is_nullable);
         let own = OWN.iter().map(|name| match *name {
             "authors" => Field::new(*name, DataType::List(Arc::new(text("element", false))), false),
@@ -111,16 +112,9 @@ impl Rows {
         });
         let input = fields.iter().map(|field| text(&field.name, true));
         let schema = Arc::new(Schema::new(own.chain(input).collect::<Vec<_>>()));
-        let parquet_schema = ArrowSchemaConverter::new().convert(&schema)?;
-        let form = TableForm {
-            path: path.to_owned(),
-            schema,
-            parquet_schema,
-            metadata: Vec::new(),
-            compression: vec![(ColumnPath::from("id"), Compression::ZSTD(ZstdLevel::default()))],
-            row_group_rows: 0,
-        };
-        Ok(Self { form: Arc::new(form), made: 0 })
+        let Some(layout) = format.layout_for(&schema) else { return Ok(None) };
+        let form = TableForm { path: path.to_owned(), schema, layout: layout? };
+        Ok(Some(Self { form: Arc::new(form), made: 0 }))
     }
 
     pub(super) fn form(&self) -> &Arc<TableForm> {

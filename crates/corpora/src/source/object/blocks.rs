@@ -21,7 +21,7 @@ const FIRST_BYTES: u64 = 64 << 10;
 
 /// An open object, with its cached blocks.
 #[derive(Debug)]
-pub struct Blocks {
+pub(crate) struct Blocks {
     object: Arc<Object>,
     /// Size of each block except the first.
     block_bytes: u64,
@@ -49,13 +49,13 @@ enum Block {
 impl Blocks {
     /// Prepares for reading from start to end.
     #[must_use]
-    pub fn in_order(object: &Arc<Object>) -> Self {
+    pub(crate) fn in_order(object: &Arc<Object>) -> Self {
         Self::new(object, 4 << 20, 2, 4)
     }
 
     /// Prepares for reading at several positions.
     #[must_use]
-    pub fn at_any_place(object: &Arc<Object>) -> Self {
+    pub(crate) fn at_any_place(object: &Arc<Object>) -> Self {
         Self::new(object, 1 << 20, 1, 64)
     }
 
@@ -65,13 +65,13 @@ impl Blocks {
 
     /// Returns the size of the object.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.object.bytes()
     }
 
     /// Returns the last error of the store, if a block could not be read.
     #[must_use]
-    pub fn failure(&self) -> Option<io::Error> {
+    pub(crate) fn failure(&self) -> Option<io::Error> {
         let state = self.state();
         let (kind, problem) = state.failure.as_ref()?;
         Some(io::Error::new(*kind, MachineError::new(io::Error::new(*kind, problem.clone()))))
@@ -81,7 +81,7 @@ impl Blocks {
     ///
     /// # Errors
     /// The error of the store.
-    pub fn range(&self, start: u64, length: usize) -> io::Result<Bytes> {
+    pub(crate) fn range(&self, start: u64, length: usize) -> io::Result<Bytes> {
         let first = self.from(start)?;
         if first.len() >= length {
             return Ok(first.slice(..length));

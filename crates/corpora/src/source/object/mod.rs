@@ -33,7 +33,7 @@ use super::fetch::{Fetch, wait};
 
 /// An object in a store.
 #[derive(Debug)]
-pub struct Object {
+pub(crate) struct Object {
     bucket: Arc<Bucket>,
     key: Key,
     /// True if the store was asked for the object before its content was read.
@@ -100,7 +100,7 @@ impl Object {
     ///
     /// # Errors
     /// There is no such object, or the request to its store fails.
-    pub fn at(path: &Path) -> io::Result<Arc<Self>> {
+    pub(crate) fn at(path: &Path) -> io::Result<Arc<Self>> {
         let name = ObjectName::parse(path)?;
         if let Some(object) = known().objects.get(&name.to_string()) {
             return Ok(Arc::clone(object));
@@ -121,7 +121,7 @@ impl Object {
     ///
     /// # Errors
     /// The name is not valid.
-    pub fn unseen(path: &Path) -> io::Result<Arc<Self>> {
+    pub(crate) fn unseen(path: &Path) -> io::Result<Arc<Self>> {
         let name = ObjectName::parse(path)?;
         let (bucket, key) = (name.bucket()?, name.key()?);
         let new = || Arc::new(Self { bucket, key, is_looked_up: false, first: OnceLock::new() });
@@ -138,19 +138,19 @@ impl Object {
 
     /// Returns the size of the object, or 0 if the store was not asked yet.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.first.get().map_or(0, |facts| facts.bytes)
     }
 
     /// Returns the entity tag of the object.
     #[must_use]
-    pub fn version(&self) -> Option<&str> {
+    pub(crate) fn version(&self) -> Option<&str> {
         self.first.get()?.version.as_deref()
     }
 
     /// Returns the time of the last modification, in seconds since 1970.
     #[must_use]
-    pub fn modified(&self) -> Option<i64> {
+    pub(crate) fn modified(&self) -> Option<i64> {
         self.first.get()?.modified
     }
 

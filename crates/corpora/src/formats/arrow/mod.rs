@@ -1,0 +1,82 @@
+//! Reads and writes Arrow IPC: streams, as Hugging Face datasets saves them, and files, also called Feather.
+//!
+//! A file is a stream between a first line and an index, so both are read from start to end, also compressed and from
+//! pipes. Each batch of rows is a message that says how long it is ([`messages`]). A batch that is damaged, or larger
+//! than [`BODY_BYTES_MAX`](messages::BODY_BYTES_MAX), costs its own rows; a damaged length costs the rest of the file.
+//! Memory: one batch, and the dictionaries.
+
+mod messages;
+mod rows;
+mod unpack;
+mod write;
+
+use std::io;
+use std::path::Path;
+
+use arrow_schema::SchemaRef;
+
+use self::rows::ArrowFile;
+use self::write::ArrowLayout;
+use super::form::Form;
+use super::originals::Originals;
+use super::table::{self, Layout, Table, TableOriginals, TableSource};
+use super::{Format, Head, Opened, Wanted};
+use crate::source::record::Source;
+use crate::source::rules::InputRules;
+
+/// The first bytes of a file.
+const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
+/// The first bytes of a message.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// Files and streams of batches.
+pub(crate) struct Arrow;
+
+impl Format for Arrow {
+    fn name(&self) -> &'static str {
+        "an Arrow file"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &["arrow", "feather", "arrows"]
+    }
+
+    fn recognise(&self, head: &Head<'_>) -> bool {
+        !head.is_broken && self.records_in(head.start).is_some()
+    }
+
+    fn records_in(&self, start: &[u8]) -> Option<&'static str> {
+        (start.starts_with(FILE_MAGIC) || start.starts_with(&CONTINUATION)).then_some("rows of Arrow")
+    }
+
+    fn layout_for(&self, _: &SchemaRef) -> Option<anyhow::Result<Box<dyn Layout>>> {
+        Some(Ok(Box::new(ArrowLayout { is_file: true })))
+    }
+
+    fn has_columns(&self) -> bool {
+        true
+    }
+
+    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+        let file = ArrowFile::open(opened.reader)?;
+        Ok(Box::new(TableSource::new(file, opened.name, rules, opened.read)))
+    }
+
+    fn reread(
+        &self,
+        opened: Opened,
+        rules: &InputRules,
+        column: Option<&str>,
+    ) -> io::Result<Box<dyn Originals>> {
+        let file = ArrowFile::open(opened.reader)?.ok();
+        Ok(Box::new(TableOriginals::new(file, column, rules.limits.line_bytes_max)))
+    }
+
+    fn form(&self, path: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {
+        let is_file = opened.reader.buffer().starts_with(FILE_MAGIC);
+        Ok(match ArrowFile::open(opened.reader)? {
+            Ok(file) => table::form(path, SchemaRef::clone(file.schema()), ArrowLayout { is_file }),
+            Err(_) => Form::Unreadable,
+        })
+    }
+}

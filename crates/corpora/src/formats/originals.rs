@@ -1,0 +1,226 @@
+//! Reads an input again, record by record and with unchanged bytes, for copying.
+//!
+//! The same code as in the first reading splits the input into records, so their numbers agree. A copy of
+//! what that code reads is kept until it is known which record it belongs to. Memory: the longest record
+//! allowed, and what is read ahead of it. The bytes of a longer record are discarded.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Opened;
+use super::framing::Framing;
+use super::table::row::Row;
+use crate::source::record::{Payload, Source};
+use leitong_base::record::Place;
+use leitong_text::page::PageConfig;
+
+/// Number of bytes that may be read ahead, plus the header of a WARC record.
+const READ_AHEAD_BYTES: usize = 8 << 20;
+
+/// The records of an input that is read again, unchanged.
+pub(crate) trait Originals: Send {
+    /// Returns the next record, or `None` at the end. A table has rows only: it returns the row with the number
+    /// `wanted`, and no row if none is wanted. Numbers must be requested in ascending order.
+    ///
+    /// # Errors
+    /// The machine or a store fails.
+    fn next_record(&mut self, wanted: Option<u64>) -> io::Result<Option<Original>>;
+}
+
+/// One record of the input.
+#[derive(Debug)]
+pub(crate) struct Original {
+    /// The number of the record, as in its [`Place`].
+    pub number: u64,
+    /// True if the record may contain a page.
+    pub is_page: bool,
+    /// The unchanged record.
+    pub content: Content,
+    /// The record as a JSON object, if that differs from its bytes. For a row of text, only the requested column.
+    pub json: Option<Vec<u8>>,
+}
+
+/// The content of a record.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// The bytes without surrounding line ends.
+    Bytes(Framing, Vec<u8>),
+    /// A row of a table with typed columns.
+    Row(Row),
+    /// The record is too long.
+    TooLarge,
+    /// The row, or a part of it, cannot be read.
+    Unreadable,
+}
+
+impl Original {
+    /// Returns the content as a JSON object, if it is one. For a row of a table, only the column `column` is
+    /// used.
+    pub(crate) fn json(&self, column: &str) -> Option<Cow<'_, [u8]>> {
+        match &self.content {
+            Content::Row(row) => Some(Cow::Owned(row.json_of(column))),
+            Content::Bytes(_, bytes) => Some(Cow::Borrowed(self.json.as_ref().unwrap_or(bytes))),
+            Content::TooLarge | Content::Unreadable => self.json.as_deref().map(Cow::Borrowed),
+        }
+    }
+
+    /// Returns the content as a JSON object, if it is one.
+    pub(crate) fn into_json(self) -> Option<Vec<u8>> {
+        match self.content {
+            Content::Row(row) => Some(row.json()),
+            Content::Bytes(_, bytes) => Some(self.json.unwrap_or(bytes)),
+            Content::TooLarge | Content::Unreadable => self.json,
+        }
+    }
+
+    /// Returns the size of the record in bytes. `None` if it was not read.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        match &self.content {
+            Content::Row(row) => Some(row.bytes),
+            Content::Bytes(_, bytes) => Some(bytes.len() as u64),
+            Content::TooLarge | Content::Unreadable => None,
+        }
+    }
+}
+
+/// The records of an input that is read from start to end.
+pub(crate) struct RecordOriginals {
+    source: Box<dyn Source>,
+    framing: Framing,
+    held: Arc<Mutex<Held>>,
+}
+
+impl RecordOriginals {
+    /// Creates a reader of the records into which `read` splits the input.
+    pub(super) fn new(
+        opened: Opened,
+        framing: Framing,
+        limits: &PageConfig,
+        read: impl FnOnce(Opened) -> io::Result<Box<dyn Source>>,
+    ) -> io::Result<Self> {
+        let bytes_max = limits.line_bytes_max.max(limits.bytes_max) + READ_AHEAD_BYTES;
+        let held = Arc::new(Mutex::new(Held::new(bytes_max)));
+        let capacity = opened.reader.capacity();
+        let copying = Copying { inner: opened.reader, held: Arc::clone(&held) };
+        let mut reader = BufReader::with_capacity(capacity, Box::new(copying) as Box<dyn Read + Send>);
+        // Formats look at the first bytes, which are in the inner buffer already.
+        reader.fill_buf()?;
+        let source = read(Opened { reader, ..opened })?;
+        Ok(Self { source, framing, held })
+    }
+}
+
+impl Originals for RecordOriginals {
+    fn next_record(&mut self, _: Option<u64>) -> io::Result<Option<Original>> {
+        let mut batch = Vec::new();
+        // A limit of one byte makes each batch end after its first record.
+        while batch.is_empty() && self.source.read_batch(&mut batch, 1)? {}
+        let Some(record) = batch.pop() else { return Ok(None) };
+        debug_assert!(batch.is_empty(), "one record at a time");
+        let mut held = lock(&self.held);
+        let bytes = match &record.payload {
+            Payload::Broken(_) => None,
+            _ => held.get(&record.span),
+        };
+        held.discard(record.span.end);
+        let (Place::Line { line: number, .. }
+        | Place::Record { record: number, .. }
+        | Place::Message { offset: number, .. }) = record.place;
+        let is_page = !matches!(record.payload, Payload::NoPage);
+        let json = match record.payload {
+            Payload::Json(json) if matches!(self.framing, Framing::Csv(_)) => Some(json),
+            // The values of fields are read from the line in which numbers without a value are null.
+            Payload::Json(json) if bytes.as_ref().is_some_and(|bytes| *bytes != json) => Some(json),
+            _ => None,
+        };
+        let content = bytes.map_or(Content::TooLarge, |bytes| Content::Bytes(self.framing, bytes));
+        Ok(Some(Original { number, is_page, content, json }))
+    }
+}
+
+/// A reader that keeps a copy of everything that is read.
+struct Copying {
+    inner: BufReader<Box<dyn Read + Send>>,
+    held: Arc<Mutex<Held>>,
+}
+
+impl Read for Copying {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        lock(&self.held).add(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+/// The bytes of an input that were read last.
+struct Held {
+    bytes: Vec<u8>,
+    /// The position of `bytes` in the input.
+    start: u64,
+    /// Number of bytes at the start that are already discarded.
+    discarded: usize,
+    bytes_max: usize,
+}
+
+impl Held {
+    fn new(bytes_max: usize) -> Self {
+        Self { bytes: Vec::new(), start: 0, discarded: 0, bytes_max }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if self.bytes.len() - self.discarded + bytes.len() > self.bytes_max {
+            // A record that is so long is not copied.
+            self.discard(u64::MAX);
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Returns the bytes at `span`, if all of them are kept.
+    fn get(&self, span: &Range<u64>) -> Option<Vec<u8>> {
+        let index = |at: u64| usize::try_from(at.checked_sub(self.start)?).ok();
+        let (from, to) = (index(span.start)?, index(span.end)?);
+        if from < self.discarded {
+            return None;
+        }
+        self.bytes.get(from..to).map(<[u8]>::to_vec)
+    }
+
+    fn discard(&mut self, until: u64) {
+        let count = usize::try_from(until.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        self.discarded = count.clamp(self.discarded, self.bytes.len());
+        // Removing bytes moves the rest, so it is done only when at least as many are removed as are moved.
+        if self.discarded * 2 > self.bytes.len() {
+            self.bytes.drain(..self.discarded);
+            self.start += self.discarded as u64;
+            self.discarded = 0;
+        }
+    }
+}
+
+fn lock(held: &Mutex<Held>) -> std::sync::MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Held;
+
+    #[test]
+    fn bytes_are_kept_until_they_are_discarded() {
+        let mut held = Held::new(100);
+        held.add(b"one\ntwo\nthree\n");
+        assert_eq!(held.get(&(0..3)).as_deref(), Some(&b"one"[..]));
+        held.discard(3);
+        assert_eq!(held.get(&(0..3)), None);
+        assert_eq!(held.get(&(4..7)).as_deref(), Some(&b"two"[..]));
+        held.discard(7);
+        held.add(b"four\n");
+        assert_eq!(held.get(&(8..13)).as_deref(), Some(&b"three"[..]));
+        assert_eq!(held.get(&(14..18)).as_deref(), Some(&b"four"[..]));
+        assert_eq!(held.get(&(14..20)), None, "not read yet");
+        held.add(&[b'x'; 99]);
+        assert_eq!(held.get(&(8..13)), None, "at most 100 bytes are kept");
+    }
+}

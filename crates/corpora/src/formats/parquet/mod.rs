@@ -1,0 +1,178 @@
+//! Reads Parquet files. Each row becomes a JSON line with the columns that the mapping of `[input]` uses. So
+//! columns, presets, dates and limits have the same meaning as in JSON lines, and later stages know nothing
+//! of Parquet.
+//!
+//! In: a file that can be read at any position, because its index is at the end. Out: records in the order of the
+//! rows, numbered from 1. If a row cannot be read, only that row is lost, as far as the structure of the file allows
+//! it ([`rows`]). Memory: one batch of rows of about [`BATCH_BYTES`], and the Parquet pages that contain it. A page
+//! is decompressed as a whole, up to [`PAGE_BYTES_MAX`](guard::PAGE_BYTES_MAX); writers usually make pages of about a
+//! megabyte. A value that a dictionary contains once may occur in every row, or many times in one row. Therefore a
+//! batch has at most as many rows as fit into [`DECODED_BYTES_MAX`] when they are decoded ([`costs`]), and a single
+//! row above this limit is left out and reported.
+
+mod compact;
+mod costs;
+mod guard;
+mod heads;
+mod index;
+mod plan;
+mod rows;
+mod runs;
+mod write;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Compression;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::schema::types::SchemaDescriptor;
+
+use self::rows::Rows;
+pub(crate) use self::write::ParquetLayout;
+use super::form::Form;
+use super::originals::Originals;
+use super::table::{self, Fault, Layout, Table, TableOriginals, TableSource, guarded};
+use super::{Format, Head, Opened, Wanted};
+use crate::source::location::Stored;
+use crate::source::record::{FramingError, Source};
+use crate::source::rules::InputRules;
+
+/// The first and last bytes of a Parquet file.
+const MAGIC: &[u8; 4] = b"PAR1";
+/// Maximum number of rows in a batch.
+const BATCH_ROWS_MAX: usize = 1024;
+
+/// Files of row groups.
+pub(crate) struct Parquet;
+
+impl Format for Parquet {
+    fn name(&self) -> &'static str {
+        "a Parquet file"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &["parquet"]
+    }
+
+    fn recognise(&self, head: &Head<'_>) -> bool {
+        !head.is_index && self.records_in(head.start).is_some()
+    }
+
+    fn needs_stored(&self) -> bool {
+        true
+    }
+
+    fn records_in(&self, start: &[u8]) -> Option<&'static str> {
+        start.starts_with(MAGIC).then_some("rows of Parquet")
+    }
+
+    fn layout_for(&self, columns: &SchemaRef) -> Option<anyhow::Result<Box<dyn Layout>>> {
+        Some(ParquetLayout::for_columns(columns).map(|layout| Box::new(layout) as _))
+    }
+
+    fn has_columns(&self) -> bool {
+        true
+    }
+
+    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+        let Opened { name, stored, read, .. } = opened;
+        Ok(Box::new(TableSource::new(ParquetFile::or_error(stored)?, name, rules, read)))
+    }
+
+    fn reread(
+        &self,
+        opened: Opened,
+        rules: &InputRules,
+        column: Option<&str>,
+    ) -> io::Result<Box<dyn Originals>> {
+        let file = ParquetFile::or_error(opened.stored)?.ok();
+        Ok(Box::new(TableOriginals::new(file, column, rules.limits.line_bytes_max)))
+    }
+
+    fn form(&self, path: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {
+        Ok(match ParquetFile::or_error(opened.stored)? {
+            Ok(file) => table::form(path, Arc::clone(file.schema()), ParquetLayout::of(&file)),
+            Err(_) => Form::Unreadable,
+        })
+    }
+}
+
+impl Table for ParquetFile {
+    type Rows = Rows;
+
+    fn schema(&self) -> &SchemaRef {
+        self.index.schema()
+    }
+
+    fn rows(self, columns: Option<&[usize]>, line_bytes_max: usize) -> Rows {
+        Rows::new(self, columns, line_bytes_max)
+    }
+}
+
+/// An open Parquet file with its index.
+#[derive(Debug)]
+pub(crate) struct ParquetFile {
+    file: Stored,
+    index: ArrowReaderMetadata,
+}
+
+impl ParquetFile {
+    /// Reads the index of `file`.
+    ///
+    /// # Errors
+    /// The index is missing or broken.
+    fn open(file: Stored) -> Result<Self, Fault> {
+        let index = index::check(&file)
+            .and_then(|()| guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())));
+        let index = index.map_err(|fault| fault.or_machine_failure(&file))?;
+        let columns = index.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+        let is_read = |codec: &Compression| !matches!(codec, Compression::BROTLI(_) | Compression::LZO);
+        if let Some(codec) = columns.map(ColumnChunkMetaData::compression).find(|codec| !is_read(codec)) {
+            let name = if codec == Compression::LZO { "LZO" } else { "Brotli" };
+            return Err(Fault::File(format!(
+                "its columns are compressed with {name}, which is not supported; write it with zstd, snappy, gzip or lz4"
+            )));
+        }
+        Ok(Self { file, index })
+    }
+
+    /// Reads the index of `stored`, or returns the fault of its content.
+    fn or_error(stored: Option<Stored>) -> io::Result<Result<Self, FramingError>> {
+        let Some(stored) = stored else { return Err(io::Error::other("Parquet is read at any position")) };
+        match Self::open(stored) {
+            Ok(file) => Ok(Ok(file)),
+            Err(fault) => {
+                let problem = fault.content_fault()?;
+                Ok(Err(FramingError::BrokenTable { format: "Parquet", problem }))
+            }
+        }
+    }
+
+    /// Returns the columns as a Parquet schema.
+    #[must_use]
+    pub(crate) fn parquet_schema(&self) -> &SchemaDescriptor {
+        self.index.parquet_schema()
+    }
+
+    /// Returns the content of the index.
+    #[must_use]
+    pub(crate) fn metadata(&self) -> &ParquetMetaData {
+        self.index.metadata()
+    }
+
+    /// Returns the number of rows in a row group. A negative number in a broken index counts as 0.
+    fn rows_of(&self, row_group: usize) -> u64 {
+        u64::try_from(self.metadata().row_group(row_group).num_rows()).unwrap_or(0)
+    }
+}
+
+impl Fault {
+    /// Returns the failure of the machine or a store that caused this fault, if there was one. The library
+    /// passes on only its message.
+    fn or_machine_failure(self, file: &Stored) -> Self {
+        file.failure().map_or(self, Self::Machine)
+    }
+}
