@@ -78,7 +78,7 @@ def allowed(pair, addresses):
     return ((matches >= np.where(relation == PAGE, MATCHES_MIN - 6, MATCHES_MIN)) & (2 * shorter >= longer)
             & ((relation == PAGE) | ~(
                 (shorter < SHORT) & (numbers >= REPLACED) | (relation == SITE) & (
-                    (topics >= REPLACED) | (facts >= np.maximum(REPLACED, 100 * fewer // FACTS_PER_REPLACED))))))
+                    (topics >= REPLACED) & (shorter < 3000) | (facts >= np.maximum(REPLACED, 100 * fewer // FACTS_PER_REPLACED))))))
 
 
 def score(pages, pair, near):

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(compared("an alias of gcomm on linux", "an alias of gpathchk on linux"), 103, "a name");
     }
 
-    /// Of the pages of a template in which one number differs, only 64 would be told apart.
+    /// Without the checksum, only 64 pages of a template in which one number differs would be told apart.
     #[test]
     fn a_replaced_number_is_seen_even_if_it_flips_the_same_bit() {
         let numbers = |number: u32| {

@@ -1,4 +1,4 @@
-//! What separates the records of an input.
+//! The marks that separate the records of an input.
 
 /// The format that separates records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

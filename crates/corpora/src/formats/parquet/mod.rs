@@ -94,7 +94,7 @@ impl Format for Parquet {
 
     fn form(&self, path: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {
         Ok(match ParquetFile::or_error(opened.stored)? {
-            Ok(file) => table::form(path, Arc::clone(file.schema()), ParquetLayout::of(&file)),
+            Ok(file) => table::form(path, Arc::clone(file.schema()), ParquetLayout::from_file(&file)),
             Err(_) => Form::Unreadable,
         })
     }

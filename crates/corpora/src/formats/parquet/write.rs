@@ -47,7 +47,7 @@ pub(crate) struct ParquetLayout {
 
 impl ParquetLayout {
     /// Returns the layout of `file`.
-    pub(super) fn of(file: &ParquetFile) -> Self {
+    pub(super) fn from_file(file: &ParquetFile) -> Self {
         let index = file.metadata();
         let groups = index.row_groups();
         let compression = groups.iter().take(1).flat_map(RowGroupMetaData::columns);

@@ -117,7 +117,7 @@ pub(crate) struct TableForm {
     pub path: PathBuf,
     /// The columns in Arrow's terms.
     pub schema: SchemaRef,
-    /// What the format itself has to write.
+    /// The parts that only this format has, for writing.
     pub layout: Box<dyn Layout>,
 }
 

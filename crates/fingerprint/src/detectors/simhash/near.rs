@@ -91,14 +91,15 @@ impl SimHash {
     }
 
     /// Returns true if facts say that the texts are about different things, however much of them agrees: numbers of
-    /// short texts, or topics and other facts of one site. A page at another time may state anything.
+    /// short texts, or facts of one site, topics unless the texts are so long that their size counts no more. A page at
+    /// another time may state anything.
     fn facts_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
-        let short_size = self.config.near.number_text_size;
+        let (short_size, shorter) = (self.config.near.number_text_size, a.size.min(b.size));
         short_size > 0
             && addresses != Addresses::OnePage
-            && (a.size.min(b.size) < short_size && facts::replaced(a.numbers, b.numbers) >= REPLACED
+            && (shorter < short_size && facts::replaced(a.numbers, b.numbers) >= REPLACED
                 || addresses == Addresses::OneSite
-                    && (facts::replaced(a.topics, b.topics) >= REPLACED
+                    && (shorter < *SIZES.end() && facts::replaced(a.topics, b.topics) >= REPLACED
                         || facts::replaced(a.facts, b.facts)
                             >= replaced_facts_limit(fewer(a.facts, b.facts))))
     }
@@ -554,7 +555,7 @@ mod tests {
         assert!(near(notes, [352, 352]), "the same notes");
     }
 
-    /// What counts lines, verses and notes, and when something was said, differs between copies.
+    /// Numbers that count lines, verses and notes, and times at which something was said, differ between copies.
     #[test]
     fn running_numbers_and_time_stamps_do_not_tell_texts_apart() {
         let detector = SimHash::new(&SimHashConfig::default());

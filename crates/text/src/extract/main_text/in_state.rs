@@ -196,7 +196,7 @@ fn by_description(states: &[Json<'_>], descriptions: &[&[u8]]) -> Vec<Paragraph>
             object = state.objects[object].parent;
         }
     }
-    // What only repeats the description is no text, and neither is a list of the page's `<meta>`.
+    // Neither a repeated description nor a list of the page's `<meta>` is a text.
     if value.text.len() > repeated { paragraphs(value.text) } else { Vec::new() }
 }
 

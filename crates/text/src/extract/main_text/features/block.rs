@@ -72,6 +72,7 @@ impl Features {
         self.kept_out.push(
             (in_heading && page.is_title(text))
                 || is_credit(text)
+                || are_buttons(text)
                 || (block.features & block_flag::PREFORMATTED != 0
                     && u32::from(counts.digits) == counts.bytes
                     && are_line_numbers(text, is_in_row_of_code(tree, at)))
@@ -255,6 +256,31 @@ fn is_credit(text: &[u8]) -> bool {
             || [&b"by"[..], b"by:", b"written by"].into_iter().any(begins_english))
 }
 
+/// Maximum length of bracketed labels in bytes of markup; longer ones are a list.
+const BUTTONS_BYTES_MAX: usize = 300;
+
+/// Returns true if the markup shows only several labels in brackets, as in `[<a>Print</a>] [<a>Back to top</a>]`.
+fn are_buttons(html: &[u8]) -> bool {
+    let (mut in_tag, mut inside, mut labels) = (false, false, 0);
+    html.len() <= BUTTONS_BYTES_MAX
+        && html.iter().all(|byte| match byte {
+            b'<' | b'>' => {
+                in_tag = *byte == b'<';
+                true
+            }
+            _ if in_tag => true,
+            b'[' => {
+                labels += 1;
+                !std::mem::replace(&mut inside, true)
+            }
+            b']' => std::mem::replace(&mut inside, false),
+            b',' | b'"' | b'\'' | b'0'..=b'9' => false,
+            byte => inside || byte.is_ascii_whitespace() || *byte == b'|',
+        })
+        && !inside
+        && labels > 1
+}
+
 /// Returns true if the markup shows only numbers that go up by one: the line numbers of a program next to it, in a
 /// column of their own. With `is_in_row_of_code`, one number is enough.
 fn are_line_numbers(html: &[u8], is_in_row_of_code: bool) -> bool {
@@ -319,6 +345,19 @@ fn first_class(text: &[u8]) -> i16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_in_brackets_are_buttons() {
+        for buttons in ["[Print] [Back to top]", "[<a href='x(1)'>打印本页</a>] | [返回顶部]", "[a][b] [c]"]
+        {
+            assert!(are_buttons(buttons.as_bytes()), "{buttons}");
+        }
+        for other in
+            ["", "[Print]", "[a] [b", "a] [b]", "[a] [b] more", "[a[b]]", "[1] [2]", &"[long]".repeat(60)]
+        {
+            assert!(!are_buttons(other.as_bytes()), "{other}");
+        }
+    }
 
     /// Line numbers must not be taken for text in themes that write them into a column of their own.
     #[test]
