@@ -1,8 +1,8 @@
 //! The state of one log partition, and the decisions that change it.
 //!
-//! In: the records of the log, in order. Out: for each the [`Decision`] which cluster its page joins or founds, and the
-//! changes that are to be saved. The state is the centroids in memory and on disk ([`Tiers`]), known texts, canonical
-//! pages, crawls of urls, and the position in the log up to which all of this is complete.
+//! In: the records of the log, in order. Out: for each the [`Decision`](crate::Decision) which cluster its page joins
+//! or founds, and the changes that are to be saved. The state is the centroids in memory and on disk ([`Tiers`]), known
+//! texts, canonical pages, crawls of urls, and the position in the log up to which all of this is complete.
 //!
 //! Invariants: the state is a function of the records and the settings, however they are divided into batches; after a
 //! [`TableFault`], nothing is decided any more. Memory: that of the table, bounded by `expiry.centroids_max`.

@@ -5,7 +5,7 @@
 //! are (`read_entry`, `acme.common`). A recurring word counts if it is a [name](super::facts): in a language without a
 //! table of common words its frequent words count as well, which copies have in common.
 //!
-//! Encoding: an odd sketch, as of [facts](super::facts). Cost: linear in the title, one look-up per recurring term.
+//! Encoding: an odd sketch, as of [facts]. Cost: linear in the title, one look-up per recurring term.
 
 use super::facts::{self, Facts};
 use super::secret::TextHash;

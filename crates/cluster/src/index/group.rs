@@ -241,8 +241,8 @@ impl Layout {
         value >> 1 >> (former.bits - self.bits) << 1 | value & 1
     }
 
-    /// Returns the hash under which [`super::ordered`] stores this value: the value shifted to the upper end of 32
-    /// bits. These hashes are in the same order as the values. [`Self::value_of_hash`] reverses this.
+    /// Returns the hash under which [`outside`](super::outside) stores this value: the value shifted to the upper end of
+    /// 32 bits. These hashes are in the same order as the values. [`Self::value_of_hash`] reverses this.
     #[inline(always)]
     pub(super) fn hash(&self, value: u32) -> u32 {
         value << (HASH_BITS - self.bits)

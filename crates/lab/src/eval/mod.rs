@@ -6,7 +6,7 @@
 //!   │                                      └→ all unrelated pairs through the keys → false matches
 //!   └─→ perturb (seeded) ─→ fingerprints ───→ recall by kind and share of change
 //! ```
-//! In: pages, with or without labels. Out: a [`Report`]. Two runs with the same seed give the
+//! In: pages, with or without labels. Out: a [`Report`](report::Report). Two runs with the same seed give the
 //! same report except for times. Memory: all documents and fingerprints.
 
 mod evaluate;

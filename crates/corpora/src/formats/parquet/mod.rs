@@ -2,13 +2,13 @@
 //! columns, presets, dates and limits have the same meaning as in JSON lines, and later stages know nothing
 //! of Parquet.
 //!
-//! In: a file that can be read at any position, because its index is at the end. Out: records in the order of the
-//! rows, numbered from 1. If a row cannot be read, only that row is lost, as far as the structure of the file allows
-//! it ([`rows`]). Memory: one batch of rows of about [`BATCH_BYTES`], and the Parquet pages that contain it. A page
-//! is decompressed as a whole, up to [`PAGE_BYTES_MAX`](guard::PAGE_BYTES_MAX); writers usually make pages of about a
-//! megabyte. A value that a dictionary contains once may occur in every row, or many times in one row. Therefore a
-//! batch has at most as many rows as fit into [`DECODED_BYTES_MAX`] when they are decoded ([`costs`]), and a single
-//! row above this limit is left out and reported.
+//! In: a file that can be read at any position, because its index is at the end. Out: records in the order of the rows,
+//! numbered from 1. If a row cannot be read, only that row is lost, as far as the structure of the file allows it
+//! ([`rows`]). Memory: one batch of rows of about [`BATCH_BYTES`](super::table::BATCH_BYTES), and the Parquet pages
+//! that contain it. A page is decompressed as a whole, up to [`PAGE_BYTES_MAX`](guard::PAGE_BYTES_MAX); writers usually
+//! make pages of about a megabyte. A value that a dictionary contains once may occur in every row, or many times in one
+//! row. Therefore a batch has at most as many rows as fit into [`DECODED_BYTES_MAX`](super::table::DECODED_BYTES_MAX)
+//! when they are decoded ([`costs`]), and a single row above this limit is left out and reported.
 
 mod compact;
 mod costs;
