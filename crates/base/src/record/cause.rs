@@ -20,10 +20,10 @@ pub enum Cause {
     BrokenJson,
     /// A record of the fingerprint log cannot be decoded.
     BrokenLogRecord,
-    /// Some rows of a Parquet file, or the whole file, cannot be read.
-    BrokenTable,
     /// The value is not a `leitong.v1.Page`.
     BrokenProtobuf,
+    /// Some rows of a Parquet or Arrow file, or the whole file, cannot be read.
+    BrokenTable,
     /// The record is not a WARC record, or its length is wrong.
     BrokenWarc,
     /// The page id exceeds the limit.
@@ -59,8 +59,8 @@ impl Cause {
         Self::BrokenCsv,
         Self::BrokenJson,
         Self::BrokenLogRecord,
-        Self::BrokenTable,
         Self::BrokenProtobuf,
+        Self::BrokenTable,
         Self::BrokenWarc,
         Self::IdTooLong,
         Self::Internal,

@@ -38,10 +38,9 @@ impl Relation {
     pub(super) fn for_urls(a: &str, b: &str) -> Self {
         let [from_a, from_b] = [a, b].map(Address::from_url);
         let is_one_site = from_a.site == from_b.site;
-        let is_one_place = || !is_one_site || path(a) == path(b) || is_whole(&from_a);
         if from_a.site.is_empty() || from_b.site.is_empty() {
             Self::Series
-        } else if from_a.name == from_b.name && is_one_place() {
+        } else if from_a.name == from_b.name {
             Self::OnePage
         } else if !is_one_site {
             Self::Copies
@@ -51,12 +50,6 @@ impl Relation {
             Self::Series
         }
     }
-}
-
-/// Returns true if the name of an address is a title, or has the whole path. Other names have one folder, and occur below
-/// several folders of a site: `errors/RetriableException.html`.
-fn is_whole(address: &Address) -> bool {
-    !address.name.contains('/') || address.name.contains(&address.site)
 }
 
 /// Returns the path of a url with its query.
@@ -250,9 +243,13 @@ mod tests {
         let class = |folder: &str| format!("https://a.example/{folder}/errors/RetriableException.html");
         assert!(!may_be_one_page(&class("common"), &class("connect")));
         assert!(may_be_one_page(&class("common"), &class("common")));
-        assert!(may_be_one_page(&class("common"), &class("common").replace("a.example", "b.example")));
+        assert!(!may_be_one_page(&class("common"), &class("common").replace("a.example", "b.example")));
         let moved = |folder: &str| format!("https://a.example/{folder}/how-prices-at-the-market-rose");
         assert!(may_be_one_page(&moved("drafts"), &moved("published")), "a title");
+        assert!(
+            may_be_one_page(&moved("drafts"), &moved("drafts").replace("a.example", "b.example")),
+            "a title"
+        );
     }
 
     /// Pages of one template on many sites are kept even if they differ only in their first or last words.
