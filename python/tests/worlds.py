@@ -27,11 +27,9 @@ def fingerprint(simhash, values, bands, *, size=3_000, address=(0, 0, 0), passag
     """Returns the bytes of a fingerprint: see `encoding.rs` of the detector simhash."""
     site, name, article = address
     values = bytes(low | high << 4 for low, high in zip(values[::2], values[1::2]))
-    # The first bit says that the page is a part of an article; none has a subject.
-    article = article | 1 << 23 if article else 0
-    address = site.to_bytes(2, "big") + name.to_bytes(2, "big") + article.to_bytes(3, "big") + bytes(1)
+    address = site.to_bytes(2, "big") + name.to_bytes(6, "big") + article.to_bytes(4, "big")
     keys = b"".join(key.to_bytes(4, "big") for key in (*bands, *passages))
-    return simhash.to_bytes(8, "big") + size.to_bytes(2, "big") + values + bytes(28) + address + keys
+    return simhash.to_bytes(8, "big") + size.to_bytes(2, "big") + values + bytes(36) + address + keys
 
 
 def world(seed, count=90, first=0):
