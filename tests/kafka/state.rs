@@ -174,7 +174,9 @@ fn changed_topics_are_refused_and_named() {
     installation.configure("[kafka.create]\npage_partitions = 1\nlog_partitions = 2\n");
     assert_refused(&installation, &["has 1 partitions, but kafka.create.log_partitions = 2"]);
     [&log, &changelog].iter().for_each(|topic| admin.add_partitions(topic, 2));
-    wait_until("the new partitions are known", || installation.leitong(&["run", "--check"]).status == 0);
+    wait_until("the new partitions are known", || {
+        !installation.leitong(&["run", "--check"]).stdout.contains("has 1 partitions")
+    });
     assert_refused(
         &installation,
         &["the table was made with 1 partitions of the log, but the log has 2 now"],
