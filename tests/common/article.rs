@@ -1,5 +1,7 @@
 //! Generates Chinese text.
 
+use serde_json::json;
+
 /// Returns Chinese text of about `sentences` sentences, different for each `topic`.
 pub(crate) fn article(topic: usize, sentences: usize) -> String {
     const SUBJECTS: [&str; 11] = [
@@ -46,4 +48,39 @@ pub(crate) fn article(topic: usize, sentences: usize) -> String {
     (0..sentences)
         .map(|_| format!("{}{}了{}。", SUBJECTS[next(11)], VERBS[next(13)], OBJECTS[next(17)]))
         .collect()
+}
+
+/// Returns pages, one JSON object a line: twelve different articles, each followed by a copy with a sentence removed.
+pub(crate) fn articles_and_copies(labelled: bool) -> String {
+    let mut lines = String::new();
+    for topic in 0..12 {
+        let text = article(topic, 40);
+        let cut = text
+            .char_indices()
+            .filter(|(_, c)| *c == '。')
+            .nth(topic % 5)
+            .map_or(0, |(at, _)| at + '。'.len_utf8());
+        for (kind, text) in [("new", text.as_str()), ("dup", &text[cut..])] {
+            // Three of the short sentences make a longer one, and nine a paragraph.
+            let mut sentences = 0;
+            let text: String = text
+                .chars()
+                .flat_map(|c| {
+                    sentences += usize::from(c == '。');
+                    match c {
+                        '。' if sentences % 9 == 0 => vec!['。', '\n'],
+                        '。' if sentences % 3 != 0 => vec!['，'],
+                        c => vec![c],
+                    }
+                })
+                .collect();
+            let mut page = json!({ "id": format!("{topic}-{kind}"), "url": format!("https://eval.test/{topic}/{kind}"), "text": text });
+            if labelled {
+                page["cluster"] = json!(topic.to_string());
+                page["label"] = json!(kind);
+            }
+            lines.push_str(&format!("{page}\n"));
+        }
+    }
+    lines
 }

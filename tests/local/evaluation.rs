@@ -1,45 +1,11 @@
 //! `idf build` and `boilerplate build` as users run them, over a small generated stream.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{article, run, write};
-
-/// Writes twelve different articles, each followed by a copy with a sentence removed; labelled.
-fn stream(folder: &Path, labelled: bool) -> PathBuf {
-    let mut lines = String::new();
-    for topic in 0..12 {
-        let text = article(topic, 40);
-        let cut = text
-            .char_indices()
-            .filter(|(_, c)| *c == '。')
-            .nth(topic % 5)
-            .map_or(0, |(at, _)| at + '。'.len_utf8());
-        for (kind, text) in [("new", text.as_str()), ("dup", &text[cut..])] {
-            // Three of the short sentences make a longer one, and nine a paragraph.
-            let mut sentences = 0;
-            let text: String = text
-                .chars()
-                .flat_map(|c| {
-                    sentences += usize::from(c == '。');
-                    match c {
-                        '。' if sentences % 9 == 0 => vec!['。', '\n'],
-                        '。' if sentences % 3 != 0 => vec!['，'],
-                        c => vec![c],
-                    }
-                })
-                .collect();
-            let mut page = json!({ "id": format!("{topic}-{kind}"), "url": format!("https://eval.test/{topic}/{kind}"), "text": text });
-            if labelled {
-                page["cluster"] = json!(topic.to_string());
-                page["label"] = json!(kind);
-            }
-            lines.push_str(&format!("{page}\n"));
-        }
-    }
-    write(folder, if labelled { "labelled.jsonl" } else { "plain.jsonl" }, lines)
-}
+use crate::common::article::articles_and_copies;
+use crate::common::{run, write};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
@@ -48,7 +14,7 @@ fn text(path: &Path) -> &str {
 #[test]
 fn tables_and_lists_that_are_built_can_be_used() {
     let folder = tempfile::tempdir().expect("a folder");
-    let pages = stream(folder.path(), true);
+    let pages = write(folder.path(), "labelled.jsonl", articles_and_copies(true));
     let footer = "本站所有文章均为原创，未经许可不得转载，违者必究，特此声明，请各位读者互相转告。";
     let with_footer: String = std::fs::read_to_string(&pages)
         .expect("pages")

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use article::article;
+use article::articles_and_copies;
 use serde_json::{Value, json};
 
 struct Run {
@@ -43,39 +43,9 @@ fn write(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// Writes twelve different articles, each followed by a copy with a sentence removed; labelled.
+/// Writes articles and copies of them.
 fn stream(folder: &Path, labelled: bool) -> PathBuf {
-    let mut lines = String::new();
-    for topic in 0..12 {
-        let text = article(topic, 40);
-        let cut = text
-            .char_indices()
-            .filter(|(_, c)| *c == '。')
-            .nth(topic % 5)
-            .map_or(0, |(at, _)| at + '。'.len_utf8());
-        for (kind, text) in [("new", text.as_str()), ("dup", &text[cut..])] {
-            // Three of the short sentences make a longer one, and nine a paragraph.
-            let mut sentences = 0;
-            let text: String = text
-                .chars()
-                .flat_map(|c| {
-                    sentences += usize::from(c == '。');
-                    match c {
-                        '。' if sentences % 9 == 0 => vec!['。', '\n'],
-                        '。' if sentences % 3 != 0 => vec!['，'],
-                        c => vec![c],
-                    }
-                })
-                .collect();
-            let mut page = json!({ "id": format!("{topic}-{kind}"), "url": format!("https://eval.test/{topic}/{kind}"), "text": text });
-            if labelled {
-                page["cluster"] = json!(topic.to_string());
-                page["label"] = json!(kind);
-            }
-            lines.push_str(&format!("{page}\n"));
-        }
-    }
-    write(folder, if labelled { "labelled.jsonl" } else { "plain.jsonl" }, lines)
+    write(folder, if labelled { "labelled.jsonl" } else { "plain.jsonl" }, articles_and_copies(labelled))
 }
 
 fn text(path: &Path) -> &str {

@@ -52,16 +52,11 @@ impl Relation {
     }
 }
 
-/// Returns the path of a url with its query.
-fn path(url: &str) -> &str {
+/// Returns the last part of the path of a url, with the query.
+fn file(url: &str) -> &str {
     let url = url.split('#').next().unwrap_or_default();
     let address = url.split_once("://").map_or(url, |(_, address)| address);
-    address.split_once('/').map_or("", |(_, path)| path.trim_end_matches('/'))
-}
-
-/// Returns the last part of the path of a url.
-fn file(url: &str) -> &str {
-    let path = path(url);
+    let path = address.split_once('/').map_or("", |(_, path)| path.trim_end_matches('/'));
     path.rsplit_once('/').map_or(path, |(_, file)| file)
 }
 

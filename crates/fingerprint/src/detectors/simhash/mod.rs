@@ -227,7 +227,7 @@ impl Detector for SimHash {
         let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
         let near = distance <= self.config.near.max_distance
             && (self.config.near.confirm == Confirm::None || {
-                self.confirmed(distance, &SketchView::new(fingerprint), &SketchView::new(compared))
+                self.decided_by(distance, &SketchView::new(fingerprint), &SketchView::new(compared)).is_none()
             });
         Comparison { distance, near }
     }
@@ -328,7 +328,10 @@ impl Detector for SimHash {
         let mut evidence = Map::new();
         evidence.insert("sketch_matches".into(), matches.into());
         if self.config.near.confirm == Confirm::Sketch {
-            evidence.insert("sketch_matches_needed".into(), self.required_matches(&a, &b).into());
+            let distance = (a.hash ^ b.hash).count_ones();
+            let addresses = self.addresses(&a.view, &b.view);
+            let needed = self.matches_needed(distance, &a.view, &b.view, addresses);
+            evidence.insert("sketch_matches_needed".into(), needed.into());
             let sizes = [a.view.size, b.view.size];
             let ratio = u64::from(sizes[0].min(sizes[1])) * 10_000 / u64::from(sizes[0].max(sizes[1]).max(1));
             evidence.insert("length_ratio".into(), (ratio as f64 / 10_000.0).into());
@@ -339,9 +342,8 @@ impl Detector for SimHash {
             ] {
                 evidence.insert(name.into(), (f64::from(facts::replaced(a, b)) / 100.0).into());
             }
-            let addresses = self.addresses(&a.view, &b.view);
             evidence.insert("addresses".into(), addresses.as_str().into());
-            if let Some(reason) = self.decided_by(&a, &b) {
+            if let Some(reason) = self.decided_by(distance, &a.view, &b.view) {
                 evidence.insert("decided_by".into(), reason.into());
             }
         }

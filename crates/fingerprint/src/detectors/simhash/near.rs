@@ -59,7 +59,13 @@ const MORE_OF_LIKE_LENGTHS: u32 = 2;
 impl SimHash {
     /// Returns how many values of the sketch must agree for the judge's sum not to be negative; more than there are if
     /// no agreement is enough.
-    fn matches_needed(&self, distance: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> u32 {
+    pub(super) fn matches_needed(
+        &self,
+        distance: u32,
+        a: &SketchView,
+        b: &SketchView,
+        addresses: Addresses,
+    ) -> u32 {
         let near = &self.config.near;
         let shorter = a.size.min(b.size);
         let least = near.sketch_matches_near;
@@ -104,31 +110,21 @@ impl SimHash {
                             >= replaced_facts_limit(fewer(a.facts, b.facts))))
     }
 
-    /// Returns true if the rest of the fingerprints confirms that texts at this SimHash distance are near.
-    pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
+    /// Returns what decides that texts at this SimHash distance are not near; `None` if they are near.
+    #[inline]
+    pub(super) fn decided_by(&self, distance: u32, a: &SketchView, b: &SketchView) -> Option<&'static str> {
         let addresses = self.addresses(a, b);
-        self.lengths_are_comparable(a.size, b.size)
-            && sketch::matches(a.values, b.values) >= self.matches_needed(distance, a, b, addresses)
-            && !self.facts_differ(a, b, addresses)
-            && self.relation_counts(a, b)
-    }
-
-    /// Returns what decides that two fingerprints within the distance are not near, for people; `None` if they are
-    /// near.
-    pub(super) fn decided_by(&self, a: &Parts, b: &Parts) -> Option<&'static str> {
-        let distance = (a.hash ^ b.hash).count_ones();
-        let (a, b) = (&a.view, &b.view);
-        let addresses = self.addresses(a, b);
-        let reasons = [
-            ("lengths", !self.lengths_are_comparable(a.size, b.size)),
-            ("facts", self.facts_differ(a, b, addresses)),
-            (
-                "resemblance",
-                sketch::matches(a.values, b.values) < self.matches_needed(distance, a, b, addresses),
-            ),
-            ("relation", !self.relation_counts(a, b)),
-        ];
-        reasons.into_iter().find_map(|(reason, holds)| holds.then_some(reason))
+        if !self.lengths_are_comparable(a.size, b.size) {
+            Some("lengths")
+        } else if self.facts_differ(a, b, addresses) {
+            Some("facts")
+        } else if sketch::matches(a.values, b.values) < self.matches_needed(distance, a, b, addresses) {
+            Some("resemblance")
+        } else if !self.relation_counts(a, b) {
+            Some("relation")
+        } else {
+            None
+        }
     }
 
     /// Returns true if the relation of `a` to `b` counts as a duplicate under the settings.
@@ -181,12 +177,6 @@ impl SimHash {
             true => by_distance.max(related.saturating_sub(FEWER_OF_UNLIKE_LENGTHS)),
             false => related.max(by_distance + MORE_OF_LIKE_LENGTHS),
         }
-    }
-
-    /// Returns how many values must agree for two fingerprints to be near.
-    pub(super) fn required_matches(&self, a: &Parts, b: &Parts) -> u32 {
-        let (distance, a, b) = ((a.hash ^ b.hash).count_ones(), &a.view, &b.view);
-        self.matches_needed(distance, a, b, self.addresses(a, b))
     }
 
     /// Compares the addresses; `Unknown` if the settings ignore them.
