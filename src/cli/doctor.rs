@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::config::redact;
 use crate::formats::{FORMATS, Format, VERDICT, Versions};
 use crate::graph::cpu::thread_count;
+use crate::kafka::client::library_version;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::worker::check::check;
 use crate::worker::resources::Limits;
@@ -43,8 +44,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (detector, hash) = (stage.detector().name(), stage.fingerprint_hash());
     drop(stage);
     let _ = writeln!(report, "detector {detector}, fingerprint_hash {hash:016x}");
-    let (_, librdkafka) = rdkafka::util::get_rdkafka_version();
-    let _ = writeln!(report, "librdkafka {librdkafka}");
+    let _ = writeln!(report, "librdkafka {}", library_version());
     report.push_str(&formats());
     report.push_str(&changed_settings(arguments.config.as_deref(), &config)?);
     let has_brokers = !config.kafka.bootstrap_servers.trim().is_empty();

@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dashmap::DashMap;
+
 use super::Accepted;
-use super::needed::Needed;
+use super::deletion::Committed;
 use super::ports::World;
 use super::registry::TableRegistry;
 use super::stop::Stop;
@@ -26,8 +28,8 @@ pub(crate) struct ClusterRole<W> {
     pub(crate) health: Arc<StageHealth>,
     /// The tables of owners and standbys.
     pub(crate) tables: TableRegistry,
-    /// The records of the changelog that owners need.
-    pub(crate) needed: Needed,
+    /// The records of the changelog that owners need, by partition.
+    pub(crate) needed: DashMap<u32, Committed>,
     /// The stop flag of the whole worker.
     pub(crate) stop: Stop,
     /// True once a page with another fingerprint hash was logged.
@@ -58,7 +60,7 @@ impl<W: World> ClusterRole<W> {
             accepted,
             health,
             tables,
-            needed: Needed::default(),
+            needed: DashMap::new(),
             stop,
             other_hash_told: AtomicBool::new(false),
             refused: Mutex::default(),
