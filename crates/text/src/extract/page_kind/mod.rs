@@ -19,7 +19,7 @@ pub(super) fn classify(page: &MainText<'_>) -> PageKind {
     let of_chosen = |count: fn(&Block) -> u32| -> u64 {
         chosen.iter().map(|&block| u64::from(count(&tree.blocks[block as usize]))).sum()
     };
-    let bytes = of_chosen(|block| block.counts.bytes);
+    let bytes = tree.bytes_of(chosen);
     let linked = of_chosen(|block| block.link_bytes);
     let sentences = of_chosen(|block| if is_sentence(block) { block.counts.bytes } else { 0 });
     let page_linked: u64 = tree.blocks.iter().map(|block| u64::from(block.link_bytes)).sum();

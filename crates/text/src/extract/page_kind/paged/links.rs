@@ -7,6 +7,7 @@
 use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::extract::parse::entities;
+use crate::extract::parse::text::without_tags;
 
 /// Maximum length of a link in bytes; a longer one does not lead to a page of an article.
 const HREF_BYTES_MAX: usize = 512;
@@ -95,16 +96,7 @@ impl Link<'_> {
         let from = end + memchr(b'>', &bytes[end..(end + TAG_BYTES_MAX).min(bytes.len())])? + 1;
         let content = &bytes[from..(from + LABEL_BYTES_MAX).min(bytes.len())];
         let length = content.windows(3).position(|bytes| bytes.eq_ignore_ascii_case(b"</a"))?;
-        let mut text = String::new();
-        let mut in_tag = false;
-        for c in self.html.get(from..from + length)?.chars() {
-            match c {
-                '<' => in_tag = true,
-                '>' if in_tag => in_tag = false,
-                _ if !in_tag => text.push(c),
-                _ => {}
-            }
-        }
+        let text = without_tags(self.html.get(from..from + length)?);
         Some(entities::decoded(&text).to_lowercase())
     }
 

@@ -8,10 +8,10 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasickKind;
 
-use super::lists;
 use crate::extract::document::Wall;
+use crate::extract::word_lists::{self, Automaton};
 
 /// A set of meanings, one bit each.
 pub(super) type Meanings = u64;
@@ -139,15 +139,11 @@ fn meaning(name: &str) -> Option<Meanings> {
 
 /// Returns all words with their meanings.
 fn words() -> impl Iterator<Item = (&'static str, Meanings)> {
-    lists::words(include_str!("meanings.txt")).map(|(name, word)| (word, meaning(name).unwrap_or(0)))
+    word_lists::words(include_str!("meanings.txt")).map(|(name, word)| (word, meaning(name).unwrap_or(0)))
 }
 
-static AUTOMATON: LazyLock<Option<(AhoCorasick, Vec<Meanings>)>> = LazyLock::new(|| {
-    let automaton = AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .build(words().map(|(word, _)| word));
-    Some((automaton.ok()?, words().map(|(_, meaning)| meaning).collect()))
-});
+static AUTOMATON: LazyLock<Automaton<Meanings>> =
+    LazyLock::new(|| word_lists::automaton(AhoCorasickKind::ContiguousNFA, words()));
 
 /// Builds the table, which is otherwise built on first use.
 pub(super) fn build_table() {

@@ -7,6 +7,7 @@ use memchr::memmem;
 
 use crate::extract::document::Wall;
 use crate::extract::page_kind::walls::judge::{Judge, TextOrigin};
+use crate::extract::parse::text::without_tags;
 
 /// Maximum bytes of the source that are searched.
 const BYTES_MAX: usize = 128 << 10;
@@ -103,19 +104,6 @@ pub(super) fn is_check(html: &str) -> bool {
         memmem::find_iter(source, attribute)
             .any(|at| memchr::memrchr2(b'<', b'>', &source[..at]).is_some_and(|tag| source[tag] == b'<'))
     })
-}
-
-/// Returns the text between tags of a source that begins with a tag.
-fn without_tags(source: &str) -> String {
-    let mut text = String::new();
-    let mut rest = source;
-    while let Some((before, after)) = rest.split_once('<') {
-        text.push_str(before);
-        text.push(' ');
-        rest = after.split_once('>').map_or("", |(_, after)| after);
-    }
-    text.push_str(rest);
-    text
 }
 
 #[cfg(test)]
