@@ -195,7 +195,7 @@ pub fn build_tables() {
     parse::entities::build_table();
     main_text::build_tables();
     credits::build_tables();
-    page_kind::walls::build_tables();
+    page_kind::build_tables();
 }
 
 /// Returns the main text of `html`. [`Extractor`] does the same and keeps its buffers.

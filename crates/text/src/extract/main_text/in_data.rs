@@ -51,11 +51,12 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     Vec::new()
 }
 
-/// Returns the paragraphs of `source`, a JSON string without its quotes. It may hold markup; otherwise each line is a
-/// paragraph.
+/// Returns the paragraphs of `source`, a JSON string without its quotes. It may hold markup; without block elements, each
+/// line is a paragraph.
 pub(super) fn paragraphs(source: &str) -> Vec<Paragraph> {
     let Some(text) = unescaped(source) else { return Vec::new() };
-    let html = if text.contains("</") { text } else { text.replace('\n', "<br>") };
+    let has_blocks = ["<p", "<br", "<div", "<li"].iter().any(|tag| text.contains(tag));
+    let html = if has_blocks { text } else { text.replace('\n', "<br>") };
     let html = twice::in_source(&html).unwrap_or(html);
     let (mut tree, mut stack, config) = (Tree::default(), Stack::default(), ExtractConfig::default());
     let mut builder = Builder::new(&html, &config, Show::Also(&[]), &mut tree, &mut stack);

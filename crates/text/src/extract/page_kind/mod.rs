@@ -6,9 +6,25 @@
 pub(super) mod paged;
 pub(super) mod walls;
 
+use std::sync::LazyLock;
+
 use crate::extract::document::PageKind;
 use crate::extract::main_text::{MainText, thread};
 use crate::extract::parse::tree::Block;
+use crate::extract::word_lists::Lists;
+
+static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("words.txt")));
+
+/// Builds the tables, which are otherwise built on first use.
+pub(super) fn build_tables() {
+    LazyLock::force(&LISTS);
+    walls::build_tables();
+}
+
+/// Returns the words of a list in `words.txt`.
+fn list(name: &str) -> &'static [&'static str] {
+    LISTS.get(name)
+}
 
 /// Minimum bytes of sentences in a text: 35 English words, or 70 Chinese characters.
 const TEXT_BYTES: u64 = 200;

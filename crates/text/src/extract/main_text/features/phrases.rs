@@ -43,6 +43,13 @@ const NAMES: [&str; 14] = [
     "shop", "contact", "caption",
 ];
 
+/// Returns the words of another list in `phrases.txt`.
+pub(super) fn of_list(name: &str) -> impl Iterator<Item = (&'static str, ())> {
+    word_lists::words(include_str!("phrases.txt"))
+        .filter(move |(list, _)| *list == name)
+        .map(|(_, word)| (word, ()))
+}
+
 /// Returns all phrases with their kinds.
 fn phrases() -> impl Iterator<Item = (&'static str, usize)> {
     let words = word_lists::words(include_str!("phrases.txt"));

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasickKind;
 
 use crate::extract::document::Wall;
+use crate::extract::page_kind::list;
 use crate::extract::word_lists::{self, Automaton};
 
 /// A set of meanings, one bit each.
@@ -165,17 +166,6 @@ pub(super) struct Sentence {
 /// Maximum length of a sentence in bytes; longer ones say more than a wall has to say.
 const SENTENCE_BYTES_MAX: usize = 420;
 
-/// Words before a condition that concerns the site: "if we cannot ship to your country".
-const CONDITIONS: [&str; 5] = [" if we ", " wenn wir ", " si nous ", "如果我们", " если мы "];
-
-/// Beginnings of sentences that tell what happens in some case, not what has happened to this visitor: "if your request
-/// is blocked".
-#[rustfmt::skip]
-const CASES: [&str; 20] = [
-    "if ", "when ", "once ", "after ", "wenn ", "falls ", "si ", "lorsque ", "cuando ", "se ", "quando ",
-    "если ", "когда ", "如果", "当", "若", "もし", "jeśli ", "als ", "eğer ",
-];
-
 /// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
 /// with quotation marks, or with a condition, is never a region wall: news articles quote what sites tell their
 /// visitors, and help pages explain when a site shows a wall. Writes the meanings of each sentence into `said`.
@@ -207,9 +197,10 @@ pub(super) fn find(
             continue;
         }
         let is_reported = text[start..end].contains(['“', '”', '"', '「', '«', '„'])
-            || CONDITIONS.iter().any(|condition| text[start..end].contains(condition));
-        let is_case =
-            |sentence: &str| sentence.contains(" if ") || CASES.iter().any(|case| sentence.starts_with(case));
+            || list("condition").iter().any(|condition| text[start..end].contains(condition));
+        let is_case = |sentence: &str| {
+            sentence.contains(" if ") || list("case").iter().any(|case| sentence.starts_with(case))
+        };
         let tells_end = all & (STOPPED | GONE) != 0 && !is_case(text[start..end].trim_start());
         let all = if tells_end { all } else { all & !(STOPPED | GONE) };
         said.push(if is_reported { all & !(PLACE | LANDS) } else { all });
@@ -226,16 +217,9 @@ pub(super) fn find(
     }
 }
 
-/// Beginnings of titles of texts that explain something. A visitor's own question says "I".
-#[rustfmt::skip]
-const QUESTIONS: [&str; 16] = [
-    "why ", "how to ", "what is ", "what are ", "warum ", "wie man ", "pourquoi ", "comment ", "por qué ",
-    "cómo ", "perché ", "почему ", "как ", "为什么", "如何", "なぜ",
-];
-
 /// Returns the meanings of a title that asks what its text answers.
 pub(super) fn of_title(title: &str) -> Meanings {
-    let asks = QUESTIONS.iter().any(|question| title.starts_with(question));
+    let asks = list("question").iter().any(|question| title.starts_with(question));
     if asks && !title.contains(" i ") { EXPLAINS } else { 0 }
 }
 
