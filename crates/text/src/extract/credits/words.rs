@@ -12,6 +12,7 @@ pub(super) static MONTHS: LazyLock<Vec<&'static [&'static str]>> =
 
 /// Builds the tables, which are otherwise built on first use.
 pub(super) fn build_tables() {
+    LazyLock::force(&LISTS);
     LazyLock::force(&MONTHS);
 }
 

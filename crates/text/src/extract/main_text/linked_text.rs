@@ -46,7 +46,7 @@ pub(super) fn steps<'a>(json: &Json<'a>) -> Vec<&'a str> {
             let kind = types.get(&value.object).copied().unwrap_or_default();
             let is_step = kind.starts_with("HowTo") && kind != "HowTo";
             let is_text = match value.name {
-                "text" => is_step,
+                "text" => is_step || kind.is_empty(),
                 "name" => is_step && !with_text.contains(&value.object),
                 name => !is_step && STEP_FIELDS.contains(&name),
             };
