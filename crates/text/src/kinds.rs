@@ -5,7 +5,7 @@ use leitong_base::work::Work;
 use crate::extract::{Document, ExtractConfig, Extractor, Known, Syntax};
 use crate::segment::{Lexicons, SegmentConfig, Segmenter};
 
-const SENTENCES: [&str; 5] = [
+pub(crate) const SENTENCES: [&str; 5] = [
     "The ferry between the bay and the outer islands will stop running at the end of October, the harbour board said.",
     "Passengers have complained for years about cancelled crossings, but the board blamed a worn gearbox.",
     "A replacement vessel could be chartered, although its draught is too deep for the old stone pier.",

@@ -11,7 +11,7 @@ use encoding_rs::{
     WINDOWS_1258,
 };
 
-use super::tables::{self, Table};
+use super::tables::{self, CodePage};
 
 /// A charset that can be decoded.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(super) enum Charset {
     /// A charset of the Encoding Standard.
     Standard(&'static Encoding),
     /// A charset of one byte per character.
-    Table(&'static Table),
+    CodePage(&'static CodePage),
     /// A charset whose bytes are all ASCII.
     SevenBit(SevenBit),
 }
@@ -53,7 +53,7 @@ impl Charset {
         Encoding::for_label(label.as_bytes())
             .filter(|encoding| *encoding != REPLACEMENT)
             .map(Self::Standard)
-            .or_else(|| tables::with_name(&label).map(Self::Table))
+            .or_else(|| tables::with_name(&label).map(Self::CodePage))
             .or_else(|| for_alias(&label))
     }
 
@@ -66,7 +66,7 @@ impl Charset {
     pub(super) fn is_single_byte(&self) -> bool {
         match self {
             Self::Standard(encoding) => encoding.is_single_byte(),
-            Self::Table(_) => true,
+            Self::CodePage(_) => true,
             Self::SevenBit(_) => false,
         }
     }
@@ -75,7 +75,7 @@ impl Charset {
     pub(super) fn decode<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         match self {
             Self::Standard(encoding) => encoding.decode_without_bom_handling(bytes).0,
-            Self::Table(table) => table.decode(bytes).into(),
+            Self::CodePage(table) => table.decode(bytes).into(),
             Self::SevenBit(_) => String::from_utf8_lossy(bytes),
         }
     }
@@ -84,7 +84,7 @@ impl Charset {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Standard(encoding) => encoding.name(),
-            Self::Table(table) => table.name,
+            Self::CodePage(table) => table.name,
             Self::SevenBit(SevenBit::Hz) => "HZ-GB-2312",
             Self::SevenBit(SevenBit::Utf7) => "UTF-7",
             Self::SevenBit(SevenBit::Iso2022) => "ISO-2022",
@@ -106,7 +106,7 @@ fn for_alias(label: &str) -> Option<Charset> {
         "xmacjapanese" => return standard(SHIFT_JIS),
         "uhc" | "xmackorean" => return standard(EUC_KR),
         "xmaccentraleurroman" | "maccentraleurope" | "macce" => {
-            return tables::with_name("x-mac-ce").map(Charset::Table);
+            return tables::with_name("x-mac-ce").map(Charset::CodePage);
         }
         _ => {}
     }
@@ -118,7 +118,7 @@ fn for_alias(label: &str) -> Option<Charset> {
     };
     standard_code_page(code_page)
         .map(Charset::Standard)
-        .or_else(|| tables::with_code_page(code_page).map(Charset::Table))
+        .or_else(|| tables::with_code_page(code_page).map(Charset::CodePage))
 }
 
 fn standard_code_page(code_page: u32) -> Option<&'static Encoding> {

@@ -3,13 +3,13 @@
 //! In: bytes. Out: the text, if EBCDIC is declared, or the bytes have its spaces and letters. In ASCII its space is `@`,
 //! and its letters are above 0x7f. Cost: reads the first bytes of other pages.
 
-use super::tables::{self, Table};
+use super::tables::{self, CodePage};
 
 /// Number of bytes that are examined to detect EBCDIC.
 const LOOKED_AT: usize = 1024;
 
 /// Returns the charset if `bytes` are EBCDIC. Most pages are in the first code page; the markup may declare another.
-pub(super) fn detect(bytes: &[u8]) -> Option<&'static Table> {
+pub(super) fn detect(bytes: &[u8]) -> Option<&'static CodePage> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let count = |wanted: fn(u8) -> bool| head.iter().filter(|byte| wanted(**byte)).count();
     let is_letter = |byte| matches!(byte, 0x81..=0x89 | 0x91..=0x99 | 0xa2..=0xa9 | 0xc1..=0xc9 | 0xd1..=0xd9 | 0xe2..=0xe9);

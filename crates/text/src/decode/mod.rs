@@ -35,7 +35,7 @@ use candidates::Declared;
 use charset::{Charset, SevenBit};
 use encoding_rs::{Encoding, ISO_8859_8, UTF_8};
 use serde::Serialize;
-use tables::Table;
+use tables::CodePage;
 use thiserror::Error;
 
 use crate::page::Hints;
@@ -153,10 +153,10 @@ pub fn is_plain_text(text: &str, hints: &Hints) -> bool {
 
 /// Decodes EBCDIC. The header or the markup, which is in EBCDIC itself, may declare another code page than the detected
 /// one.
-fn ebcdic(bytes: &[u8], hints: &Hints, detected: &'static Table) -> Decoded<'static> {
+fn ebcdic(bytes: &[u8], hints: &Hints, detected: &'static CodePage) -> Decoded<'static> {
     let text = detected.decode(bytes);
     let is_ebcdic = |(charset, how)| match charset {
-        Charset::Table(table) if table.is_ebcdic() => Some((table, how)),
+        Charset::CodePage(table) if table.is_ebcdic() => Some((table, how)),
         _ => None,
     };
     match Declared::new(text.as_bytes(), hints).charsets().find_map(is_ebcdic) {

@@ -31,7 +31,7 @@ pub(super) fn corrected(charset: Charset, detected: &'static Encoding, sample: &
     }
     let detected = Some(detected).filter(|encoding| encoding.is_single_byte());
     let standard = detected.into_iter().chain([WINDOWS_1252, ISO_8859_2, WINDOWS_1250, MACINTOSH]);
-    let others = TRIED.iter().filter_map(|name| tables::with_name(name)).map(Charset::Table);
+    let others = TRIED.iter().filter_map(|name| tables::with_name(name)).map(Charset::CodePage);
     let (theirs, other) = standard
         .map(Charset::Standard)
         .chain(others)

@@ -8,7 +8,7 @@ use leitong_base::work::TooMuchWork;
 
 /// Version of these rules, part of the fingerprint hash. Raised whenever the same page may give another text than
 /// before, or another wall.
-pub const VERSION: u32 = 20;
+pub const VERSION: u32 = 21;
 
 /// Settings for extracting the main text of HTML (`[extract]`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

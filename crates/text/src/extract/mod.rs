@@ -25,6 +25,8 @@ mod config;
 
 mod document;
 
+mod word_lists;
+
 mod parse;
 
 mod main_text;
@@ -84,7 +86,7 @@ impl Extractor {
     /// Returns the settings.
     #[must_use]
     pub fn config(&self) -> &ExtractConfig {
-        self.chooser.config()
+        &self.chooser.config
     }
 
     /// Returns the main text of `html`.
@@ -120,7 +122,7 @@ impl Extractor {
             chooser.open_templates(html, work)?;
         }
         let is_from_data = !in_data.is_empty();
-        let is_frame = chooser.is_frame() && !is_from_data;
+        let is_frame = chooser.is_frame && !is_from_data;
         let main_text = chooser.main_text(html);
         let mut document = Document { title: main_text.title(), is_frame, ..Document::default() };
         if is_from_data {
@@ -132,7 +134,7 @@ impl Extractor {
             document.kind = page_kind::classify(&main_text);
             document.wall = walls::detect_in_page(&main_text);
         }
-        Ok(ExtractedPage { document, main_text, is_from_data, is_for_markdown: chooser.records_structure() })
+        Ok(ExtractedPage { document, main_text, is_from_data, is_for_markdown: chooser.records_structure })
     }
 
     /// Returns all blocks of `html` with the features by which they are scored, to learn the weights.
@@ -192,7 +194,8 @@ impl ExtractedPage<'_> {
 pub fn build_tables() {
     parse::entities::build_table();
     main_text::build_tables();
-    page_kind::walls::build_tables();
+    credits::build_tables();
+    page_kind::build_tables();
 }
 
 /// Returns the main text of `html`. [`Extractor`] does the same and keeps its buffers.

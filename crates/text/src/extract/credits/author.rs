@@ -4,19 +4,11 @@
 //! first, since `<meta name="author">` there often names the site, an editor or a number. Cost: linear in the input.
 
 use super::dateline;
-use super::lines::{Line, LinePlace};
+use super::lines::{LinePlace, PageLine};
 use super::name;
 use super::sender::is_han;
+use super::words::{any_ends, list};
 use leitong_base::record::Credits;
-
-/// Chinese and Japanese words before authors, each with true if it names the author outright.
-#[rustfmt::skip]
-const CUES: [(&str, bool); 22] = [
-    ("作者：", true), ("作者:", true), ("作者", false), ("文/图", false), ("文/", false), ("文|", false),
-    ("文丨", false), ("撰文：", true), ("采写：", false), ("记者", false), ("記者", false), ("撰稿", false),
-    ("採訪", false), ("文：", true), ("文:", true), ("文／", false), ("文・", true), ("文＝", true),
-    ("著者", false), ("執筆", false), ("筆者：", true), ("ライター：", true),
-];
 
 /// Maximum length in characters of a line that names its author.
 const LINE_CHARS_MAX: usize = 90;
@@ -41,7 +33,7 @@ pub(super) fn split(value: &str) -> Vec<String> {
     let mut names = Vec::new();
     let value = value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(value);
     let mut text = value.replace(['、', ';'], ", ");
-    for and in [" and ", " & ", " und ", " et "] {
+    for and in list("and") {
         text = text.replace(and, ", ");
     }
     let mut parts = text.split(", ").map(str::trim).filter(|part| !part.is_empty()).peekable();
@@ -68,9 +60,7 @@ pub(super) fn split(value: &str) -> Vec<String> {
 /// Returns true for words about the person before: `who covers harbours`.
 fn is_clause(part: &str) -> bool {
     let word = part.split(' ').next().unwrap_or_default();
-    part.contains(' ')
-        && ["who", "whose", "which", "that", "with", "is", "was", "der", "die", "qui", "que", "che"]
-            .contains(&word)
+    part.contains(' ') && list("clause").contains(&word)
 }
 
 /// Returns true for letters after a name: `MD`, `Ph.D.`, `Jr.`.
@@ -78,13 +68,13 @@ fn is_title(part: &str) -> bool {
     let letters = part.chars().filter(|c| c.is_alphabetic()).count();
     let capitals = part.chars().filter(|c| c.is_uppercase()).count();
     !part.contains(' ')
-        && !dateline::AGENCIES.contains(&part)
+        && !list("agency").contains(&part)
         && (1..=6).contains(&letters)
         && (capitals * 2 >= letters || part == "Jr.")
 }
 
 /// Returns the authors named in Chinese in the page's lines.
-pub(super) fn from_lines(lines: &[Line]) -> Vec<String> {
+pub(super) fn from_lines(lines: &[PageLine]) -> Vec<String> {
     let mut names = Vec::new();
     for wanted in [[LinePlace::Top, LinePlace::First], [LinePlace::Last, LinePlace::After]] {
         for line in
@@ -108,10 +98,8 @@ pub(super) fn from_lines(lines: &[Line]) -> Vec<String> {
 
 /// Returns the reporters that a dateline names in brackets.
 fn reporters(text: &str) -> Vec<String> {
-    let Some(dateline) = dateline::parse(text) else { return Vec::new() };
-    let inner = text.trim_start().find(['（', '(']).filter(|at| *at <= dateline.bytes);
-    let inner = inner.and_then(|at| dateline::bracketed(&text.trim_start()[at..]));
-    inner.map(|inner| chinese(inner, LinePlace::First)).unwrap_or_default()
+    let reporters = dateline::parse(text).and_then(|dateline| dateline.reporters);
+    reporters.map(|inner| chinese(&inner, LinePlace::First)).unwrap_or_default()
 }
 
 fn chinese(text: &str, place: LinePlace) -> Vec<String> {
@@ -125,10 +113,9 @@ fn chinese(text: &str, place: LinePlace) -> Vec<String> {
     if text.is_ascii() || text.chars().count() > LINE_CHARS_MAX || text.contains(['摄', '攝']) {
         return names;
     }
-    if !text.contains(['作', '文', '采', '记', '撰', '記', '採', '著', '筆', 'ラ']) {
-        return names;
-    }
-    for (cue, outright) in CUES {
+    let text = &text.replace('|', "丨");
+    let outright = list("author outright").iter().map(|cue| (cue, true));
+    for (cue, outright) in outright.chain(list("author").iter().map(|cue| (cue, false))) {
         let Some(at) = text.find(cue) else { continue };
         if !is_cue(text, at, cue, place) {
             continue;
@@ -167,18 +154,15 @@ fn is_cue(text: &str, at: usize, cue: &str, place: LinePlace) -> bool {
     }
 }
 
-/// Words for "reports" at the end of a byline or of the place after it.
-const REPORTS: [&str; 4] = ["報導", "报道", "报导", "報道"];
-
 /// Returns the people at the start of `text`. If they are named outright, a single name may have any form; otherwise
 /// all must look like Chinese names.
 fn people(text: &str, outright: bool) -> Vec<String> {
     let mut names = Vec::new();
-    let text = text.trim_start_matches([' ', '：', ':', '/', '|', '丨', '＝', '・', '\u{3000}']);
-    let end = text.find(['）', ')', '】', ']', '，', ',', '。', '|', '；', '\n']).unwrap_or(text.len());
+    let text = text.trim_start_matches([' ', '：', ':', '/', '丨', '＝', '・', '\u{3000}']);
+    let end = text.find(['）', ')', '】', ']', '，', ',', '。', '丨', '；', '\n']).unwrap_or(text.len());
     // `記者陳怡君／台北報導` ends with a place.
-    let reports = |place: &str| REPORTS.iter().any(|end| place.trim_end().ends_with(end));
-    let place = text[..end].split_once(['／', '/']).filter(|(_, place)| reports(place));
+    let place = text[..end].split_once(['／', '/']);
+    let place = place.filter(|(_, place)| any_ends("reports", place.trim_end()));
     let end = place.map_or(end, |(names, _)| names.len());
     let gaps = [' ', '、', '/', '・', '／', '＝', '\u{3000}', '\u{a0}', '·'];
     let mut parts = text[..end].split(gaps).filter(|part| !part.is_empty());
@@ -194,9 +178,9 @@ fn people(text: &str, outright: bool) -> Vec<String> {
         }
         let part = part.trim_start_matches("记者").trim_start_matches("专栏作者");
         let part = part.split("系").next().unwrap_or_default();
-        let part = REPORTS
+        let part = list("reports")
             .iter()
-            .chain(&["撰稿", "編譯", "编译"])
+            .chain(list("end of name"))
             .fold(part, |part, end| part.strip_suffix(end).filter(|name| !name.is_empty()).unwrap_or(part));
         if name::is_chinese_person(part) {
             add(&mut names, part.to_owned());
@@ -214,14 +198,14 @@ fn people(text: &str, outright: bool) -> Vec<String> {
 }
 
 /// Returns true if the page calls `name` its editor.
-pub(super) fn is_editor(lines: &[Line], name: &str) -> bool {
+pub(super) fn is_editor(lines: &[PageLine], name: &str) -> bool {
     let is_after_cue = |text: &str| {
         text.match_indices(name).any(|(at, _)| {
             if ["Editor:", "Editor :"].iter().any(|cue| text[..at].trim_end().ends_with(cue)) {
                 return true;
             }
             let before = text[..at].trim_end_matches([' ', '：', ':', '】', '/', '|', '丨']);
-            ["编辑", "編輯", "责编", "責編", "编", "审核", "校对"].iter().any(|cue| before.ends_with(cue))
+            any_ends("editor", before)
         })
     };
     lines.iter().any(|line| is_after_cue(&line.text))
@@ -232,7 +216,7 @@ mod tests {
     use super::*;
 
     fn authors(text: &str, place: LinePlace) -> Vec<String> {
-        from_lines(&[Line { text: text.to_owned(), place }])
+        from_lines(&[PageLine { text: text.to_owned(), place }])
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! In: text. Out: the first date in it, with the time and zone that follow. Dates with two-digit years are rejected,
 //! and so are numbers that do not show whether the day or the month comes first. Cost: linear in the text.
 
+use super::words::{MONTHS, list};
 use leitong_base::record::PublicationTime;
 
 /// Names of zones with their minutes east of UTC. Names that mean several zones are left out.
@@ -11,39 +12,6 @@ use leitong_base::record::PublicationTime;
 const ZONES: [(&str, i16); 14] = [
     ("utc", 0), ("gmt", 0), ("edt", -240), ("est", -300), ("cdt", -300), ("mdt", -360), ("pdt", -420),
     ("pst", -480), ("cest", 120), ("cet", 60), ("eest", 180), ("hkt", 480), ("jst", 540), ("kst", 540),
-];
-
-#[rustfmt::skip]
-const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-    "november", "december",
-];
-
-/// Names of months in German, French, Spanish, Portuguese, Italian, Dutch and Russian, as far as they differ from
-/// English.
-#[rustfmt::skip]
-const MONTHS_ELSEWHERE: [&[&str]; 12] = [
-    &[
-        "januar", "jänner", "janvier", "janv", "enero", "ene", "janeiro", "gennaio", "gen", "januari",
-        "января",
-    ],
-    &[
-        "februar", "feber", "février", "fevrier", "févr", "febrero", "fevereiro", "fev", "febbraio",
-        "februari", "февраля",
-    ],
-    &["märz", "maerz", "mär", "mars", "marzo", "março", "maart", "mrt", "марта"],
-    &["avril", "avr", "abril", "abr", "aprile", "апреля"],
-    &["mai", "mayo", "maio", "maggio", "mag", "mei", "мая"],
-    &["juni", "juin", "junio", "junho", "giugno", "giu", "июня"],
-    &["juli", "juillet", "juil", "julio", "julho", "luglio", "lug", "июля"],
-    &["août", "aout", "agosto", "ago", "augustus", "августа"],
-    &["septembre", "septiembre", "setiembre", "setembro", "set", "settembre", "сентября"],
-    &["oktober", "okt", "octobre", "octubre", "outubro", "out", "ottobre", "ott", "октября"],
-    &["novembre", "noviembre", "novembro", "ноября"],
-    &[
-        "dezember", "dez", "décembre", "decembre", "déc", "diciembre", "dic", "dezembro", "dicembre",
-        "декабря",
-    ],
 ];
 
 /// Maximum length of a month's name in bytes.
@@ -87,9 +55,9 @@ pub(super) fn compact(text: &str) -> Option<PublicationTime> {
     PublicationTime::day(digits[..4].parse().ok()?, digits[4..6].parse().ok()?, digits[6..].parse().ok()?)
 }
 
-/// Returns true if a word is the name of a month.
+/// Returns true if a word is the English name of a month.
 pub(super) fn is_month(word: &str) -> bool {
-    MONTHS.iter().any(|month| word.eq_ignore_ascii_case(month))
+    MONTHS.iter().filter_map(|names| names.first()).any(|english| word.eq_ignore_ascii_case(english))
 }
 
 /// A position in a text that is being read.
@@ -143,11 +111,7 @@ impl Cursor<'_> {
 
     /// Reads `st November, 2026`, after a day.
     fn day_first(&mut self, day: u8) -> Option<PublicationTime> {
-        for ending in ["st", "nd", "rd", "th", "er"] {
-            if self.word(ending) {
-                break;
-            }
-        }
+        let _ = ["st", "nd", "rd", "th", "er"].iter().any(|ending| self.word(ending));
         self.separator(&["-", ".", "/"]);
         self.spaces(2);
         let _ = self.word("of") || self.word("de");
@@ -167,11 +131,7 @@ impl Cursor<'_> {
         self.separator(&[".", "-", "/"]);
         self.spaces(2);
         let (day, _) = self.number(2)?;
-        for ending in ["st", "nd", "rd", "th"] {
-            if self.word(ending) {
-                break;
-            }
-        }
+        let _ = ["st", "nd", "rd", "th"].iter().any(|ending| self.word(ending));
         self.separator(&[",", "-", "/", "."]);
         self.spaces(2);
         let (year, digits) = self.number(4)?;
@@ -210,8 +170,7 @@ impl Cursor<'_> {
                 }
             }
             self.spaces(4);
-            let _ = self.word("at");
-            self.separator(&["à ", "às ", "a las ", "um ", "alle ", "kl. ", "kl ", "в ", "о "]);
+            self.separator(list("before time"));
             self.separator(&["|", "@"]);
             self.spaces(4);
         }
@@ -247,13 +206,10 @@ impl Cursor<'_> {
     fn half_day(&mut self) -> Option<bool> {
         let start = self.at;
         self.spaces(1);
-        for (name, is_afternoon) in [("a.m.", false), ("p.m.", true), ("am", false), ("pm", true)] {
-            if self.word(name) {
-                return Some(is_afternoon);
-            }
-        }
-        self.at = start;
-        None
+        let names = [("a.m.", false), ("p.m.", true), ("am", false), ("pm", true)];
+        let found = names.into_iter().find(|(name, _)| self.word(name));
+        self.at = if found.is_some() { self.at } else { start };
+        found.map(|(_, is_afternoon)| is_afternoon)
     }
 
     /// Returns `found` in the zone that follows, if one does.
@@ -311,13 +267,10 @@ impl Cursor<'_> {
         }
         let word = std::str::from_utf8(&rest[..letters]).ok()?.to_lowercase();
         let word = word.as_str();
-        let is_month = |month: &&str| {
-            word == *month
-                || (letters == 3 && month.starts_with(word))
-                || (word == "sept" && *month == "september")
-        };
-        let month = MONTHS.iter().position(is_month);
-        let month = month.or_else(|| MONTHS_ELSEWHERE.iter().position(|names| names.contains(&word)))?;
+        let abbreviates =
+            |names: &&[&str]| letters == 3 && names.first().is_some_and(|name| name.starts_with(word));
+        let month = MONTHS.iter().position(abbreviates);
+        let month = month.or_else(|| MONTHS.iter().position(|names| names.contains(&word)))?;
         self.at += letters;
         u8::try_from(month + 1).ok()
     }

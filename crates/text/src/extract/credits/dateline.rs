@@ -3,8 +3,9 @@
 //! In: the start of a paragraph. Out: the sender of the text, and the reporters in the brackets that follow. Cost:
 //! linear in the first [`CHARS_MAX`] characters.
 
-use super::sender::{SELF, SENDERS, is_han};
+use super::sender::is_han;
 use super::source::Source;
+use super::words::{any_ends, list};
 
 /// Maximum length of a dateline in characters.
 const CHARS_MAX: usize = 40;
@@ -12,19 +13,12 @@ const CHARS_MAX: usize = 40;
 /// Maximum length of a sender's Chinese name in characters.
 const NAME_CHARS_MAX: usize = 10;
 
-/// English names of agencies, as written in brackets.
-#[rustfmt::skip]
-pub(super) const AGENCIES: [&str; 18] = [
-    "Reuters", "AP", "AFP", "UPI", "Xinhua", "dpa", "TASS", "Bloomberg", "CNN", "PTI", "ANI", "IANS",
-    "Kyodo", "Yonhap", "EFE", "PRNewswire", "BUSINESS WIRE", "GLOBE NEWSWIRE",
-];
-
 /// A dateline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dateline {
     pub(super) source: Option<Source>,
-    /// Length in bytes, including brackets that follow.
-    pub(super) bytes: usize,
+    /// The text in the brackets that follow.
+    pub(super) reporters: Option<String>,
 }
 
 /// Reads the dateline at the start of `text`.
@@ -40,8 +34,7 @@ pub(super) fn parse(text: &str) -> Option<Dateline> {
 
 /// Reads `新华社乌鲁木齐5月9日电（记者邹伟）`.
 fn chinese(text: &str) -> Option<Dateline> {
-    let begin = text.len() - text.trim_start_matches(['【', '（', '(', '[', '\u{3000}', ' ']).len();
-    let rest = &text[begin..];
+    let rest = text.trim_start_matches(['【', '（', '(', '[', '\u{3000}', ' ']);
     let limit = rest.char_indices().nth(CHARS_MAX).map_or(rest.len(), |(at, _)| at);
     // A punctuation mark ends the search.
     let head = rest[..limit].split(['，', '。', '“', '：', '、', '；']).next().unwrap_or_default();
@@ -55,11 +48,9 @@ fn chinese(text: &str) -> Option<Dateline> {
         if is_wire && !is_dated || !closes(&rest[end..]) {
             continue;
         }
-        let follows = rest[end..].trim_start_matches(' ');
-        let brackets = bracketed(follows).map_or(0, |inner| inner.len() + "（）".len());
         let source = Source { publisher: name.to_owned(), line: rest[..end].to_owned() };
-        let source = (!SELF.contains(&name)).then_some(source);
-        return Some(Dateline { source, bytes: begin + end + brackets });
+        let source = (!list("self").contains(&name)).then_some(source);
+        return Some(Dateline { source, reporters: bracketed(&rest[end..]).map(str::to_owned) });
     }
     None
 }
@@ -79,7 +70,7 @@ fn sender(before: &str) -> Option<&str> {
         if !is_letter {
             break;
         }
-        if chars >= 1 && SENDERS.iter().any(|ending| name.ends_with(ending)) {
+        if chars >= 1 && any_ends("sender", name) {
             longest = longest.or(Some(name)).filter(|_| chars < 3).or(Some(name));
         }
     }
@@ -87,7 +78,7 @@ fn sender(before: &str) -> Option<&str> {
 }
 
 /// Returns the content of the brackets at the start of `text`.
-pub(super) fn bracketed(text: &str) -> Option<&str> {
+fn bracketed(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let inner = text.strip_prefix(['（', '('])?;
     let end = inner.find(['）', ')']).filter(|end| *end <= 120)?;
@@ -101,7 +92,7 @@ fn english(text: &str) -> Option<Dateline> {
     let open = head.find('(')?;
     let close = open + head[open..].find(')')?;
     let name = head[open + 1..close].trim();
-    let agency = AGENCIES.iter().find(|agency| name.eq_ignore_ascii_case(agency))?;
+    let agency = list("agency").iter().find(|agency| name.eq_ignore_ascii_case(agency))?;
     // A place in capitals comes before the agency, a dash after it.
     let place = head[..open].split([',', ' ']).next().unwrap_or_default();
     let is_place =
@@ -109,7 +100,7 @@ fn english(text: &str) -> Option<Dateline> {
     let dash = head[close + 1..].trim_start().starts_with(['-', '–', '—', '/']);
     (is_place && dash).then(|| Dateline {
         source: Some(Source { publisher: (*agency).to_owned(), line: head[..=close].to_owned() }),
-        bytes: close + 1,
+        reporters: None,
     })
 }
 

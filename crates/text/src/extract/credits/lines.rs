@@ -65,7 +65,7 @@ pub(super) enum LinePlace {
 
 /// A line and its place.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct PageLine {
     pub(super) text: String,
     pub(super) place: LinePlace,
 }
@@ -74,11 +74,11 @@ pub(super) struct Line {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Range {
     /// The block of the title, or the first block of the text.
-    title: usize,
+    pub(super) title: usize,
     /// The first block of the text.
-    begin: usize,
+    pub(super) begin: usize,
     /// The last block of the text.
-    end: usize,
+    pub(super) end: usize,
 }
 
 impl Range {
@@ -89,16 +89,6 @@ impl Range {
         (from..self.begin + FIRST).contains(&block) && is_near
     }
 
-    /// Returns the block of the title, or the first block of the text.
-    pub(super) fn title(&self) -> usize {
-        self.title
-    }
-
-    /// Returns the first and the last block of the text.
-    pub(super) fn text(&self) -> (usize, usize) {
-        (self.begin, self.end)
-    }
-
     /// Returns true if a block is within the text or one of the first blocks after it.
     pub(super) fn is_within(&self, block: usize) -> bool {
         (self.begin..=self.end + FIRST).contains(&block)
@@ -106,7 +96,7 @@ impl Range {
 }
 
 /// Returns the lines of a page, in order.
-pub(super) fn from_page(page: &MainText<'_>, range: Range) -> Vec<Line> {
+pub(super) fn from_page(page: &MainText<'_>, range: Range) -> Vec<PageLine> {
     let MainText { html, tree, chosen, phrases: found, .. } = *page;
     let mut lines = Vec::new();
     let from = range.title.min(range.begin).saturating_sub(BEFORE);
@@ -145,7 +135,7 @@ pub(super) fn from_page(page: &MainText<'_>, range: Range) -> Vec<Line> {
             continue;
         }
         let most = if place == LinePlace::First { FIRST_BYTES_MAX } else { LINE_BYTES_MAX };
-        lines.push(Line { text: text(html, tree, block, most), place });
+        lines.push(PageLine { text: text(html, tree, block, most), place });
         if lines.len() >= LINES_MAX {
             break;
         }
@@ -154,7 +144,7 @@ pub(super) fn from_page(page: &MainText<'_>, range: Range) -> Vec<Line> {
 }
 
 /// Returns the lines of a text without markup.
-pub(super) fn from_text(document: &Document) -> Vec<Line> {
+pub(super) fn from_text(document: &Document) -> Vec<PageLine> {
     let paragraphs = &document.paragraphs;
     let line = |(at, paragraph): (usize, &Paragraph)| {
         let text = &paragraph.text;
@@ -164,7 +154,7 @@ pub(super) fn from_text(document: &Document) -> Vec<Line> {
             _ if at < FIRST => LinePlace::First,
             _ => return None,
         };
-        Some(Line { text: text[..text.floor_char_boundary(LINE_BYTES_MAX)].to_owned(), place })
+        Some(PageLine { text: text[..text.floor_char_boundary(LINE_BYTES_MAX)].to_owned(), place })
     };
     let lines = paragraphs.iter().enumerate();
     let (head, tail) =

@@ -20,6 +20,9 @@ const TEXT_BYTES_MAX: usize = 512;
 /// Maximum number of nodes of a script that are searched for pages and people.
 const NODES_MAX: usize = 64;
 
+/// Maximum number of brackets in a script at which its value may begin, after comments.
+const STARTS_MAX: usize = 4;
+
 /// An object of linked data.
 type Node = Map<String, Value>;
 
@@ -38,27 +41,6 @@ pub(super) struct LinkedData {
     pub(super) language: Option<String>,
 }
 
-/// Returns what the script `source` says about its page.
-pub(super) fn read(source: &str) -> Option<LinkedData> {
-    let wanted = ["author", "datePublished", "pubDate", "publisher", "creator"];
-    if !wanted.iter().any(|word| memchr::memmem::find(source.as_bytes(), word.as_bytes()).is_some()) {
-        return None;
-    }
-    let source = unescaped(source);
-    let text = unwrapped(&source);
-    let value = parse(text).or_else(|| parse(&repaired(text)))?;
-    let mut nodes = Vec::new();
-    flatten(&value, &mut nodes);
-    let mut found = LinkedData::default();
-    // Articles come first, then other pages.
-    for kind in [is_article, is_page] {
-        for node in nodes.iter().filter(|node| kind(node)) {
-            found.add(node, &nodes);
-        }
-    }
-    (found != LinkedData::default()).then_some(found)
-}
-
 /// Returns `source` with its character references decoded, if all of its quotation marks are references: a program has
 /// escaped the script like text.
 fn unescaped(source: &str) -> Cow<'_, str> {
@@ -69,33 +51,16 @@ fn unescaped(source: &str) -> Cow<'_, str> {
     Cow::Owned(entities::decoded(source))
 }
 
-/// Returns `source` from its first value on: without byte order marks, comments, and marks that hide scripts from old
-/// browsers and XML. Text after the value is not read.
-fn unwrapped(source: &str) -> &str {
-    // `//><!--` ends a comment that is one in scripts and in markup.
-    const MARKS: [&str; 7] = ["<![CDATA[", "]]>", "-->", ">", "*/", "//<![CDATA[", "//><!--"];
-    let mut text = source;
-    loop {
-        text = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '\u{feff}' | ';'));
-        let has_value = |comment: &str| comment.contains(['{', '[']);
-        let rest = if let Some(rest) = MARKS.iter().find_map(|mark| text.strip_prefix(mark)) {
-            rest
-        } else if let Some(comment) = text.strip_prefix("<!--") {
-            // A comment of words ends before the value; a comment around the value only hides it.
-            comment.split_once("-->").filter(|(words, _)| !has_value(words)).map_or(comment, |(_, rest)| rest)
-        } else if let Some(comment) = text.strip_prefix("/*") {
-            let (words, rest) = comment.split_once("*/").unwrap_or((comment, ""));
-            if words.trim_start().starts_with("<![CDATA[") && rest.is_empty() { words } else { rest }
-        } else if let Some(line) = text.strip_prefix("//") {
-            match ["<!--", "-->"].iter().find_map(|mark| line.trim_start().strip_prefix(mark)) {
-                Some(rest) => rest,
-                None => line.split_once(['\n', '\r']).map_or("", |(_, rest)| rest),
-            }
-        } else {
-            return text;
-        };
-        text = rest;
-    }
+/// Returns the first value of `source` that is a list or an object. Comments and marks that hide scripts from old browsers
+/// and XML may be around it.
+fn value_in(source: &str) -> Option<Value> {
+    let starts = source.match_indices(['{', '[']).take(STARTS_MAX).map(|(at, _)| &source[at..]);
+    let mut parsed = starts.filter_map(|text| parse(text).or_else(|| parse(&repaired(text))));
+    let holds_node = |value: &Value| match value {
+        Value::Array(values) => values.iter().any(Value::is_object),
+        value => value.is_object(),
+    };
+    parsed.find(holds_node)
 }
 
 /// Returns `text` without common errors that are not valid JSON: commas after the last value, comments, and line breaks
@@ -131,6 +96,21 @@ fn repaired(text: &str) -> String {
 }
 
 impl LinkedData {
+    /// Adds what the script `source` says about its page, unless another script has said it.
+    pub(super) fn read(&mut self, source: &str) {
+        let wanted = ["author", "datePublished", "pubDate", "publisher", "creator"];
+        if !wanted.iter().any(|word| source.contains(word)) {
+            return;
+        }
+        let value = value_in(&unescaped(source)).unwrap_or_default();
+        let mut nodes = Vec::new();
+        flatten(&value, &mut nodes);
+        // Articles come first, then other pages.
+        for kind in [is_article, is_page] {
+            nodes.iter().filter(|node| kind(node)).for_each(|node| self.add(node, &nodes));
+        }
+    }
+
     fn add(&mut self, node: &Node, all: &[&Node]) {
         let names = |values: Vec<&Value>| -> Vec<String> {
             values.into_iter().filter_map(|value| named(value, all)).take(Credits::AUTHORS_MAX).collect()
@@ -230,6 +210,12 @@ fn parse(text: &str) -> Option<Value> {
 mod tests {
     use super::*;
 
+    fn read(source: &str) -> LinkedData {
+        let mut found = LinkedData::default();
+        found.read(source);
+        found
+    }
+
     #[test]
     fn articles_name_their_authors_and_dates() {
         let found = read(
@@ -249,7 +235,7 @@ mod tests {
             source: None,
             language: Some("en-GB".into()),
         };
-        assert_eq!(found, Some(expected));
+        assert_eq!(found, expected);
     }
 
     /// Linked data after a comment, a byte order mark or a character reference must be read, and so must data with an
@@ -279,27 +265,27 @@ mod tests {
             plain.replace("\"author", "\"http://schema.org/author"),
             format!(r#"[{plain},]"#),
         ] {
-            let found = read(&source).unwrap_or_default();
+            let found = read(&source);
             assert_eq!(found.authors, ["Jane Doe"], "{source}");
             assert_eq!(found.published.as_deref(), Some("2026-05-03"), "{source}");
         }
         let text = r#"{"@type":"Article","author":"A, ] // \" B",}"#;
-        assert_eq!(read(text).map(|found| found.authors), Some(vec![r#"A, ] // " B"#.into()]));
+        assert_eq!(read(text).authors, [r#"A, ] // " B"#]);
     }
 
     #[test]
     fn broken_and_hostile_scripts_give_nothing_or_less() {
         let with_line_breaks = "{\"@type\":\"Article\",\"headline\":\"a\nb\",\"author\":\"Jane\tDoe\"}";
-        assert_eq!(read(with_line_breaks).map(|found| found.authors), Some(vec!["Jane Doe".into()]));
-        assert_eq!(read(r#"[{"@type":"Comment","author":"A Reader"}]"#), None);
+        assert_eq!(read(with_line_breaks).authors, ["Jane Doe"]);
+        assert_eq!(read(r#"[{"@type":"Comment","author":"A Reader"}]"#), LinkedData::default());
         for text in ["", "{", "null", "\"author\"", "{\"author\":", "{\"author\":null,\"publisher\":7}"] {
-            assert_eq!(read(text), None, "{text}");
+            assert_eq!(read(text), LinkedData::default(), "{text}");
         }
         let deep = format!("{{\"author\":{}", "[".repeat(100_000));
-        assert_eq!(read(&deep), None);
+        assert_eq!(read(&deep), LinkedData::default());
         let long = format!("{{\"author\":\"{}\"}}", "x".repeat(10_000));
-        assert_eq!(read(&long), None);
+        assert_eq!(read(&long), LinkedData::default());
         let many = format!("{{\"author\":[{}\"y\"]}}", "\"x\",".repeat(10_000));
-        assert_eq!(read(&many).map(|found| found.authors.len()), Some(Credits::AUTHORS_MAX));
+        assert_eq!(read(&many).authors.len(), Credits::AUTHORS_MAX);
     }
 }

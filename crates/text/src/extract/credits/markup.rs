@@ -3,12 +3,14 @@
 //! In: the marks left by the parser, linked data. Out: each field from its most trusted place. Cost: linear in the
 //! marks, of which there are few.
 
-use super::lines::{Line, Range};
+use super::lines::{PageLine, Range};
 use super::linked::{self, LinkedData};
 use super::name;
 use super::sender;
 use super::source::{self, Source};
-use super::{Known, author, byline, link, published};
+use super::words::{any_ends, list};
+use super::{Known, author, byline, published};
+use crate::extract::markdown::Base;
 use crate::extract::parse::entities;
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::marks::{self, Mark, MarkKind};
@@ -25,7 +27,7 @@ const SCRIPTS_MAX: usize = 8;
 const ELEMENTS_MAX: usize = 6;
 
 /// Maximum length in bytes of a block that is a line and may announce a time of publication. A longer one is prose, and
-/// its times belong to its story.
+/// its times belong to its events.
 const LINE_BYTES_MAX: u32 = 100;
 
 /// Names of parts of a page whose dates are not those of its text.
@@ -68,47 +70,41 @@ impl Markup<'_> {
 
     /// Returns the marked elements of a kind: those around the title, then, for authors, those within the text.
     fn elements(&self, kind: MarkKind) -> impl Iterator<Item = &Mark> {
-        let block_of =
-            |mark: &Mark| self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
-        let marks: Vec<(usize, &Mark)> =
-            self.marks(kind).into_iter().map(|mark| (block_of(mark), mark)).collect();
-        let range = self.range;
-        let of_page =
-            |(block, _): &(usize, &Mark)| kind != MarkKind::AuthorElement || !self.is_in_comments(*block);
-        let marks: Vec<(usize, &Mark)> = marks.into_iter().filter(of_page).collect();
-        let top: Vec<&Mark> = marks
-            .iter()
-            .filter(|(block, _)| range.is_some_and(|range| range.is_top(*block)))
-            .map(|(_, mark)| *mark)
-            .collect();
-        let within = marks.into_iter().filter(move |(block, _)| {
-            kind == MarkKind::AuthorElement
-                && range.is_some_and(|range| range.is_within(*block) && !range.is_top(*block))
-        });
-        top.into_iter().chain(within.map(|(_, mark)| mark)).take(ELEMENTS_MAX)
+        let is_author = kind == MarkKind::AuthorElement;
+        let after_top = |mark: &Mark| {
+            let (range, block) = (self.range?, self.block_of(mark));
+            let is_top = range.is_top(block);
+            let is_of_page = !is_author || !self.is_in_comments(block);
+            (is_of_page && (is_top || is_author && range.is_within(block))).then_some(!is_top)
+        };
+        let marks = self.marks(kind).into_iter().filter_map(|mark| Some((after_top(mark)?, mark)));
+        let mut marks: Vec<(bool, &Mark)> = marks.collect();
+        marks.sort_by_key(|(is_after_top, _)| *is_after_top);
+        marks.into_iter().map(|(_, mark)| mark).take(ELEMENTS_MAX)
+    }
+
+    /// Returns the block that holds a mark, or the next one.
+    fn block_of(&self, mark: &Mark) -> usize {
+        self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment)
     }
 
     /// Returns true if a block is in comments that do not hold the page's text, as the posts of a thread do.
     fn is_in_comments(&self, at: usize) -> bool {
-        let Some(((begin, _), block)) = self.range.map(|range| range.text()).zip(self.tree.blocks.get(at))
-        else {
-            return false;
-        };
-        let around = self.tree.ancestors(block.node).map(|node| &self.tree.nodes[node as usize]);
-        let holds_text = |node: &&Node| (node.first_block as usize..node.end_block as usize).contains(&begin);
-        around.take_while(|node| !holds_text(node)).any(|node| node.hints & hints::COMMENT != 0)
+        let Some((range, block)) = self.range.zip(self.tree.blocks.get(at)) else { return false };
+        let mut around = self.tree.around(block).take_while(|node| !node.holds(range.begin));
+        around.any(|node| node.hints & hints::COMMENT != 0)
     }
 
     /// Returns the place of a marked element if its date is that of the page's text, and not of an event in the text,
-    /// a related story, a comment or the page's footer: it is near the title, or it is announced as the time of
+    /// a related article, a comment or the page's footer: it is near the title, or it is announced as the time of
     /// publication, and no part of the page that holds it but not the text is another article or has another role.
     /// Threads call their posts comments, so such names do not count before the text.
     fn place_of(&self, mark: &Mark) -> Option<ElementPlace> {
         let range = self.range?;
         let blocks = &self.tree.blocks;
-        let at = blocks.partition_point(|block| block.end_segment <= mark.segment);
+        let at = self.block_of(mark);
         let block = blocks.get(at)?;
-        let (begin, end) = range.text();
+        let Range { begin, end, .. } = range;
         let is_top = range.is_top(at) && at <= begin;
         let is_announced = mark.rank < marks::TIME_RANK || self.is_announced(mark);
         if !is_top && !is_announced {
@@ -123,23 +119,17 @@ impl Markup<'_> {
         if is_prose || (!is_announced && is_sentence()) {
             return None;
         }
-        let around = |at: usize| {
-            let node = blocks.get(at).map_or(0, |block| block.node);
-            self.tree.ancestors(node).map(|node| &self.tree.nodes[node as usize])
-        };
-        let holds =
-            |node: &Node, at: usize| (node.first_block as usize..node.end_block as usize).contains(&at);
         let other = if is_top { hints::COPYRIGHT } else { OTHER_PARTS };
-        let mut between = around(at).take_while(|node| !holds(node, begin) && !holds(node, end));
+        let mut between = self.tree.around(block).take_while(|node| !node.holds(begin) && !node.holds(end));
         let is_other = between
             .any(|node| matches!(node.tag, Tag::Article | Tag::Aside | Tag::Nav) || node.hints & other != 0);
         // A time above the part of the page that begins with the title: the weather, today's date.
         let begins_later =
             |node: &Node| matches!(node.tag, Tag::Main | Tag::Article) && node.first_block as usize > at;
-        if is_other || (!is_announced && around(range.title()).any(begins_later)) {
+        if is_other || (!is_announced && self.tree.around(blocks.get(range.title)?).any(begins_later)) {
             return None;
         }
-        Some(match (is_top, at < range.title()) {
+        Some(match (is_top, at < range.title) {
             (true, false) => ElementPlace::Title,
             (true, true) => ElementPlace::BeforeTitle,
             (false, _) => ElementPlace::Elsewhere,
@@ -148,9 +138,8 @@ impl Markup<'_> {
 
     /// Returns the words directly before an element of a block, in lower case, without a colon or `on` at their end.
     fn words_before(&self, mark: &Mark) -> String {
-        let at = self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
-        let segments =
-            self.tree.blocks.get(at).map(|block| block.first_segment as usize..mark.segment as usize);
+        let block = self.tree.blocks.get(self.block_of(mark));
+        let segments = block.map(|block| block.first_segment as usize..mark.segment as usize);
         let before =
             segments.and_then(|segments| self.tree.segments.get(segments)).and_then(<[Segment]>::last);
         let text = before.and_then(|segment| self.html.get(segment.range())).unwrap_or_default();
@@ -161,17 +150,14 @@ impl Markup<'_> {
     /// Returns true if the words directly before an element, its block or one of the two short ones before it say that
     /// something was published.
     fn is_announced(&self, mark: &Mark) -> bool {
-        let at = self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
-        let words = self.words_before(mark);
-        if ["published", "posted", "发布于", "發佈於", "发表于"].iter().any(|cue| words.ends_with(cue))
-        {
+        if any_ends("announced", &self.words_before(mark)) {
             return true;
         }
+        let at = self.block_of(mark);
         let blocks = self.tree.blocks.get(at.saturating_sub(2)..=at).unwrap_or_default();
         let short = blocks.iter().filter(|block| block.counts.bytes <= LINE_BYTES_MAX);
-        short.map(|block| text::of_block(self.html, self.tree, block, false).to_lowercase()).any(|text| {
-            ["publish", "posted", "发布", "發布", "发表"].iter().any(|word| text.starts_with(word))
-        })
+        let mut short = short.map(|block| text::of_block(self.html, self.tree, block, false).to_lowercase());
+        short.any(|text| list("announces").iter().any(|word| text.starts_with(word)))
     }
 
     /// Returns the first text at or after a mark.
@@ -206,14 +192,7 @@ impl Markup<'_> {
             let script = self.html.get(mark.value.range());
             let Some(script) = script.filter(|script| script.len() <= left) else { continue };
             left -= script.len();
-            let Some(found) = linked::read(script) else { continue };
-            if all.authors.is_empty() {
-                (all.authors, all.organisations) = (found.authors, found.organisations);
-            }
-            all.published = all.published.or(found.published);
-            all.publisher = all.publisher.or(found.publisher);
-            all.source = all.source.or(found.source);
-            all.language = all.language.or(found.language);
+            all.read(script);
         }
         all
     }
@@ -236,7 +215,12 @@ impl Markup<'_> {
         })
     }
 
-    pub(super) fn authors(&self, lines: &[Line], linked: &LinkedData, language: Option<&str>) -> Vec<String> {
+    pub(super) fn authors(
+        &self,
+        lines: &[PageLine],
+        linked: &LinkedData,
+        language: Option<&str>,
+    ) -> Vec<String> {
         let is_chinese = language.is_some_and(|language| language.starts_with("zh"));
         let of_values = |values: &mut dyn Iterator<Item = String>| {
             let mut names = Vec::new();
@@ -256,16 +240,14 @@ impl Markup<'_> {
             of_values(&mut best.filter_map(|mark| self.value(mark.value)))
         };
         let of_elements = || {
-            let mut texts = self.elements(MarkKind::AuthorElement).filter_map(|mark| self.text_at(mark));
-            texts.find_map(|text| {
-                let names = author::split(&text);
-                let is_name = text.chars().count() <= 60 && !text.chars().any(|c| c.is_ascii_digit());
-                (is_name && !names.is_empty()).then_some(names)
-            })
+            let texts = self.elements(MarkKind::AuthorElement).filter_map(|mark| self.text_at(mark));
+            let is_name =
+                |text: &String| text.chars().count() <= 60 && !text.chars().any(|c| c.is_ascii_digit());
+            let mut names = texts.filter(is_name).map(|text| author::split(&text));
+            names.find(|names| !names.is_empty()).unwrap_or_default()
         };
         let of_lines = || author::from_lines(lines);
         let of_organisations = || of_values(&mut linked.organisations.iter().cloned());
-        let of_elements = || of_elements().unwrap_or_default();
         let byline = || byline::from_lines(lines, language);
         let found: [&dyn Fn() -> Vec<String>; 6] = match is_chinese {
             true => [&of_lines, &of_linked, &of_elements, &of_metas, &byline, &of_organisations],
@@ -300,13 +282,13 @@ impl Markup<'_> {
 
     pub(super) fn published(
         &self,
-        lines: &[Line],
+        lines: &[PageLine],
         linked: &LinkedData,
         known: Known<'_>,
     ) -> Option<PublicationTime> {
         let read = |text: &str| published::parse(text, known.latest);
         let of_linked = || linked.published.as_deref().and_then(read);
-        let of_marks = |from: u8, to: u8| {
+        let of_marks = || {
             let mut marks: Vec<(&Mark, ElementPlace)> =
                 self.marks(MarkKind::Published).into_iter().map(|mark| (mark, ElementPlace::Title)).collect();
             let elements = self.marks(MarkKind::PublishedElement).into_iter();
@@ -317,11 +299,9 @@ impl Markup<'_> {
             }
             // `Updated 2 May, published 1 May`.
             marks.sort_by_key(|(mark, place)| (mark.rank, !self.is_announced(mark), *place));
-            let marks = marks.into_iter().filter(|(mark, _)| (from..to).contains(&mark.rank));
-            marks.filter_map(|(mark, _)| self.value(mark.value)).find_map(|text| read(&text))
+            marks.into_iter().filter_map(|(mark, _)| self.value(mark.value)).find_map(|text| read(&text))
         };
-        let said = of_linked().or_else(|| of_marks(0, marks::TIME_RANK));
-        let said = said.or_else(|| of_marks(marks::TIME_RANK, u8::MAX));
+        let said = of_linked().or_else(of_marks);
         if said.is_some_and(|said| said.has_time()) {
             return said;
         }
@@ -335,10 +315,14 @@ impl Markup<'_> {
         }
     }
 
+    /// Returns the absolute address of `rel=canonical`, without its fragment, if it is that of a page.
     pub(super) fn canonical_link(&self, url: &str) -> Option<String> {
         let link = self.values(MarkKind::Canonical).next()?;
-        let base = self.values(MarkKind::Base).next();
-        link::absolute(&link, base.as_deref(), url)
+        let base = Base::new(url, self.values(MarkKind::Base).next().as_deref());
+        let mut found = base.join(&link).filter(|_| link.len() <= Credits::CANONICAL_LINK_BYTES_MAX)?;
+        found.set_fragment(None);
+        let is_page = matches!(found.scheme(), "http" | "https") && found.username().is_empty();
+        (is_page && found.as_str().len() <= Credits::CANONICAL_LINK_BYTES_MAX).then(|| found.into())
     }
 
     pub(super) fn site_name(&self, linked: &LinkedData) -> Option<String> {

@@ -3,50 +3,13 @@
 //! In: words where a name is expected. Out: the name without its surroundings; `None` if the words are not a name.
 //! Cost: linear in the words.
 
-use super::cues;
 use super::sender::is_han;
+use super::words::{any_ends, any_in, has, is_byline, list};
 use leitong_base::record::Credits;
-
-/// Words that begin the next field of a line.
-#[rustfmt::skip]
-const NEXT_FIELDS: [&str; 50] = [
-    "作者", "责任编辑", "責任編輯", "编辑", "編輯", "责编", "記者", "记者", "时间", "時間", "发布", "發布",
-    "發佈", "日期", "举报", "选稿", "字号", "字體", "字体", "浏览", "瀏覽", "阅读", "閱讀", "点击", "點擊",
-    "评论", "分享", "打印", "校对", "审核", "查看", "原标题", "扫码", "扫一扫", "收藏", "更多", "我要",
-    "关注", "订阅", "图片", "来源", "原创", "摄影", "通讯员", "阅读量", "人气", "次浏览", "撰文", "返回",
-    "版权",
-];
-
-/// Words used instead of a publisher if there is none.
-#[rustfmt::skip]
-const NO_PUBLISHERS: [&str; 32] = [
-    "网络", "互联网", "本站", "原创", "未知", "不详", "综合", "佚名", "网友", "转载", "整理", "网络整理",
-    "本站原创", "官网", "网站", "本网", "本报", "编辑部", "管理员", "自媒体", "投稿", "其他", "其它", "無",
-    "无", "暂无", "網路", "網絡", "本網", "原創", "公众号", "网上",
-];
-
-/// Words in Latin letters that are not names.
-#[rustfmt::skip]
-const NO_NAMES: [&str; 33] = [
-    "the author", "about the author", "by", "at", "via", "text by", "words", "share", "follow",
-    "contributor", "automoderator", "admin", "administrator", "author", "editor", "unknown", "anonymous",
-    "null", "none", "undefined", "name", "user", "guest", "root", "webmaster", "internet", "n/a", "default",
-    "test", "staff", "false", "true", "advertisement",
-];
-
-/// Words that no name of a person in Chinese contains, such as those of notices about copying: `未经作者许可`.
-#[rustfmt::skip]
-const NO_PEOPLE: [&str; 57] = [
-    "许可", "許可", "同意", "出处", "出處", "來源", "原文", "链接", "署名", "姓名", "信息", "转载", "轉載", "授權",
-    "允许",
-    "报道", "整理", "编译", "实习生", "摄", "供图", "综合", "本报", "本网", "通讯", "个人", "本人", "简介",
-    "最新", "最近", "观点", "文章", "其他", "授权", "曾任", "所有", "独家", "专栏", "责任", "整合", "声明",
-    "版权", "作品", "本文", "笔者", "今天", "今日", "昨日", "日前", "特约", "近日", "获悉", "了解", "表示",
-    "发现", "注意", "采访",
-];
 
 /// Returns the first field of `text`, which other fields may follow, and the offset in `text` at which it ends.
 pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
+    let fields = list("next field");
     let mut end = text.len();
     for (at, c) in text.char_indices() {
         let ends = match c {
@@ -57,7 +20,7 @@ pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
             // Names in Chinese have no spaces, except before brackets.
             ' ' => text[..at].contains(is_han) && !text[at + 1..].starts_with(['(', '（']),
             '0'..='9' => at > 0 && super::date::find_at(&text[at..]).is_some_and(|(from, ..)| from == 0),
-            _ if is_han(c) && at > 0 => NEXT_FIELDS.iter().any(|field| text[at..].starts_with(field)),
+            _ if is_han(c) && at > 0 => fields.iter().any(|field| text[at..].starts_with(field)),
             _ => false,
         };
         if ends {
@@ -71,36 +34,13 @@ pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
 
 /// Returns true for a job, which may follow a name: `Harbour Correspondent`.
 pub(super) fn is_job(part: &str) -> bool {
-    #[rustfmt::skip]
-    const JOBS: [&str; 12] = [
-        "correspondent", "reporter", "editor", "writer", "columnist", "journalist", "producer",
-        "photographer", "bureau", "staff", "contributor", "redaktion",
-    ];
-    part.split_whitespace()
-        .next_back()
-        .is_some_and(|word| JOBS.iter().any(|job| word.eq_ignore_ascii_case(job)))
+    part.split_whitespace().next_back().is_some_and(|word| has("job", word))
 }
-
-/// Words around an author's name in links to all of the author's texts, as content management systems write them in the
-/// site's language; in lower case.
-#[rustfmt::skip]
-const LINKS_TO_TEXTS: [(&str, &str); 24] = [
-    ("view all posts by ", ""), ("view all articles by ", ""), ("see all posts by ", ""),
-    ("see all articles by ", ""), ("all posts by ", ""), ("more posts by ", ""), ("more articles by ", ""),
-    ("posts by ", ""), ("alle beiträge von ", " anzeigen"), ("alle beiträge von ", ""),
-    ("zeige alle beiträge von ", ""), ("voir tous les articles de ", ""),
-    ("afficher tous les articles de ", ""), ("ver todas las entradas de ", ""),
-    ("ver todos os posts de ", ""), ("vedi tutti gli articoli di ", ""),
-    ("visualizza tutti gli articoli di ", ""), ("bekijk alle berichten van ", ""),
-    ("alle berichten van ", " weergeven"), ("посмотреть все записи автора ", ""),
-    ("смотреть все записи автора ", ""), ("查看所有由", "发布的文章"), ("查看", "的所有文章"),
-    ("", "の投稿をすべて表示"),
-];
 
 /// Returns a publisher's name without brackets, quotation marks and the place of its office.
 pub(super) fn publisher(raw: &str) -> Option<String> {
     let mut name = raw.trim().trim_matches(is_frame);
-    for prefix in ["微信公众号", "公众号", "微信公號", "综合自", "综合"] {
+    for prefix in list("before publisher") {
         let rest = name
             .strip_prefix(prefix)
             .map(|rest| rest.trim_start_matches([':', '：', '“', '「', '@', ' ', '《']));
@@ -122,38 +62,23 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
 /// Returns true if the words say that there is no publisher, or belong to another field.
 fn is_no_publisher(name: &str) -> bool {
     let bare = name.trim_start_matches("来自").trim_start_matches("来源于");
-    let holds = ["编辑", "編輯", "链接", "原文", "版权", "点击", "时间", "日期"];
-    #[rustfmt::skip]
-    const BEGINS: [&str; 16] = [
-        "不明", "其", "这", "這", "该", "此", "读者", "一位", "一个", "为", "是", "有", "的", "发布于",
-        "发表于", "发布时间",
-    ];
-    NO_PUBLISHERS.contains(&bare)
-        || NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
-        || NEXT_FIELDS.contains(&name)
+    has("no publisher", bare)
+        || has("no name", name)
+        || has("next field", name)
         || is_region(bare)
-        || name.ends_with("客户端自媒体")
-        || holds.iter().any(|word| name.contains(word))
-        || BEGINS.iter().any(|word| name.starts_with(word))
+        || any_in("not in publisher", name)
+        || list("no publisher begins").iter().any(|word| name.starts_with(word))
 }
 
 /// Removes marks around the whole name: 《光明日报》, “半月谈”; a title within the name is kept.
 fn unframed(name: &str) -> &str {
-    let pairs = [('《', '》'), ('“', '”'), ('「', '」'), ('【', '】'), ('"', '"'), ('『', '』')];
     let mut name = name;
-    for (open, close) in pairs {
+    for (open, close) in super::PAIRS.into_iter().filter(|(open, _)| !matches!(open, '(' | '（' | '[')) {
         let inner = name.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
         name = inner.filter(|inner| !inner.contains([open, close])).unwrap_or(name);
     }
     // A mark may have lost its counterpart when the text was cut.
-    let halves = |c: char| {
-        pairs.iter().any(|(open, close)| (c == *open || c == *close) && lonely(name, *open, *close))
-    };
-    name.trim_matches(halves).trim()
-}
-
-fn lonely(name: &str, open: char, close: char) -> bool {
-    open != close && name.matches(open).count() != name.matches(close).count()
+    super::without_stray_brackets(name)
 }
 
 /// Returns true for characters that surround names.
@@ -164,8 +89,7 @@ fn is_frame(c: char) -> bool {
 
 /// Returns true for the region that an account writes from: `来自甘肃`, `来自内蒙古自治区`.
 fn is_region(name: &str) -> bool {
-    ["省", "市", "自治区", "特别行政区"].iter().any(|ending| name.ends_with(ending))
-        && name.chars().count() <= 8
+    any_ends("region", name) && name.chars().count() <= 8
 }
 
 /// Returns true if a text after a Chinese cue looks like a person's name: two to four Chinese characters, without words
@@ -174,19 +98,14 @@ pub(super) fn is_chinese_person(name: &str) -> bool {
     let chars = name.chars().count();
     (2..=4).contains(&chars)
         && name.chars().all(is_han)
-        && !NEXT_FIELDS.iter().any(|field| name.contains(field))
-        && !NO_PEOPLE.iter().any(|word| name.contains(word))
+        && !any_in("next field", name)
+        && !any_in("not in person", name)
 }
 
 /// Returns an author's name without `By`, roles and brackets.
 pub(super) fn author(raw: &str) -> Option<String> {
     let mut name = without_link(raw.trim().trim_matches(|c: char| is_frame(c) && c != '.'));
-    #[rustfmt::skip]
-    const PREFIXES: [&str; 12] = [
-        "written by ", "published by ", "posted by ", "by: ", "by ", "author: ", "author ", "words by ",
-        "story by ", "作者：", "作者:", "文/",
-    ];
-    for prefix in PREFIXES {
+    for prefix in list("before author") {
         if let Some(rest) = after_any_case(name, prefix) {
             name = rest.trim_start();
         }
@@ -197,8 +116,7 @@ pub(super) fn author(raw: &str) -> Option<String> {
     let name = unframed(name).trim_end_matches(|c: char| is_frame(c) && c != '.');
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let chars = name.chars().filter(|c| !c.is_whitespace()).count();
-    let is_none = NO_PUBLISHERS.contains(&name)
-        || ["声明", "账号", "版权", "登录", "关注", "作者"].iter().any(|word| name.contains(word));
+    let is_none = has("no publisher", name) || any_in("not in author", name);
     let fits = letters >= 2
         && letters * 3 >= chars * 2
         && name.len() <= Credits::AUTHOR_BYTES_MAX
@@ -212,7 +130,8 @@ pub(super) fn author(raw: &str) -> Option<String> {
 
 /// Returns the name in the text of a link to all texts of an author.
 fn without_link(text: &str) -> &str {
-    let found = LINKS_TO_TEXTS.iter().find_map(|(begin, end)| {
+    let found = list("link to texts").iter().find_map(|words| {
+        let (begin, end) = words.split_once('*')?;
         let rest = after_any_case(text, begin)?;
         let at = rest.len().checked_sub(end.len()).filter(|at| rest.is_char_boundary(*at))?;
         is_any_case(&rest[at..], end).then(|| rest[..at].trim())
@@ -237,10 +156,9 @@ pub(super) fn is_label(name: &str) -> bool {
     let word = name.trim_matches(|c: char| !c.is_alphanumeric());
     let last = word.rsplit(char::is_whitespace).next().unwrap_or_default();
     let is_person = last.contains(['.', '’', '\'']) || is_job(last);
-    let is_known = |known: &[&str]| known.iter().any(|known| is_any_case(word, known));
-    is_known(&NO_NAMES)
-        || cues::is_cue(word)
-        || cues::is_cue(last)
+    has("no name", word)
+        || is_byline(word)
+        || is_byline(last)
         || (word.starts_with(char::is_uppercase) && last.starts_with(char::is_lowercase) && !is_person)
 }
 

@@ -4,9 +4,14 @@
 //! strict the rules are: a line near the title is about the page, but the same words within the text may be a quotation
 //! or belong to a picture. Cost: linear in the line.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::lines::LinePlace;
 use super::name;
 use super::sender::{self, is_han};
+use super::words::list;
 
 /// A publisher, and the words that name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,44 +20,19 @@ pub(super) struct Source {
     pub(super) line: String,
 }
 
-/// Words before a publisher, each with true if a colon or the like must be in between.
-#[rustfmt::skip]
-const CUES: [(&str, bool); 19] = [
-    ("来源", true), ("來源", true), ("稿源", true), ("出处", true), ("出處", true), ("来自", true),
-    ("來自", true), ("本文来自", false), ("本文來自", false), ("转自", false), ("轉自", false),
-    ("转载自", false), ("轉載自", false), ("摘自", false), ("原载", false), ("首发于", false),
-    ("首發於", false), ("出典", true), ("출처", true),
-];
+/// The words before a publisher, and the number of those after which a colon or the like must follow, which come first.
+static CUES: LazyLock<Option<(AhoCorasick, usize)>> = LazyLock::new(|| {
+    let with_colon = list("source:");
+    Some((AhoCorasick::new(with_colon.iter().chain(list("source"))).ok()?, with_colon.len()))
+});
 
-/// Last characters of the cues.
-const LAST_CHARACTERS: [char; 12] = ['源', '处', '處', '自', '载', '載', '于', '於', '發', '发', '典', '처'];
-
-/// Characters that occur in cues. Every cue has at least one of them.
-const TELLING_CHARACTERS: [char; 10] = ['源', '自', '处', '處', '载', '載', '首', '摘', '典', '처'];
-
-/// Words allowed right before a cue. After any other Chinese character, the cue is about something else: 图片来源, 数据来源.
-const BEFORE_CUES: [&str; 18] = [
-    "本文", "文章", "新闻", "新聞", "信息", "消息", "稿件", "内容", "內容", "原文", "资讯", "資訊", "此文",
-    "转载", "轉載", "全文", "文字", "本稿",
-];
+/// Builds the table, which is otherwise built on first use.
+pub(super) fn build_table() {
+    LazyLock::force(&CUES);
+}
 
 /// Maximum length in characters of a line within the text that may name its source.
 const WITHIN_CHARS_MAX: usize = 40;
-
-/// English words before a publisher.
-#[rustfmt::skip]
-const ENGLISH_CUES: [&str; 22] = [
-    "originally published by ", "originally published at ", "originally published on ",
-    "originally published in ", "originally appeared on ", "originally appeared in ",
-    "originally appeared at ", "originally posted on ", "originally posted at ", "first published by ",
-    "first published on ", "first published in ", "first published at ", "first appeared on ",
-    "first appeared in ", "first appeared at ", "republished from ", "reprinted from ",
-    "republished with permission from ", "reprinted with permission from ", "reposted from ",
-    "syndicated from ",
-];
-
-/// News agencies that write their names in small letters.
-const AGENCIES: [&str; 5] = ["dpa", "afp", "epd", "kna", "sid"];
 
 /// Returns the publisher that a line names.
 pub(super) fn from_line(text: &str, place: LinePlace) -> Option<Source> {
@@ -91,17 +71,13 @@ pub(super) fn from_markup(text: &str) -> Option<Source> {
 }
 
 fn chinese(text: &str, place: LinePlace) -> Option<Source> {
-    if !text.contains(TELLING_CHARACTERS) {
-        return None;
-    }
-    for (at, character) in text.char_indices().filter(|(_, c)| LAST_CHARACTERS.contains(c)) {
-        let end = at + character.len_utf8();
-        let Some((cue, colon)) = CUES.iter().rfind(|(cue, _)| text[..end].ends_with(cue)) else { continue };
-        let begin = end - cue.len();
+    let (cues, with_colon) = CUES.as_ref()?;
+    for cue in cues.find_overlapping_iter(text) {
+        let (begin, end, colon) = (cue.start(), cue.end(), cue.pattern().as_usize() < *with_colon);
         if !may_precede(&text[..begin]) || !is_apart(text, begin, place) {
             continue;
         }
-        let Some(value) = value(&text[end..], *colon) else { continue };
+        let Some(value) = value(&text[end..], colon) else { continue };
         let Some((raw, length)) = name::up_to_next_field(value) else { continue };
         let Some(publisher) = name::publisher(raw).filter(|_| !text.contains("免责声明")) else {
             continue;
@@ -136,7 +112,7 @@ fn may_precede(before: &str) -> bool {
     if !is_han(last) {
         return true;
     }
-    BEFORE_CUES.iter().any(|word| {
+    list("before source").iter().any(|word| {
         before.strip_suffix(word).is_some_and(|rest| !rest.ends_with(is_han) || word.starts_with('本'))
     })
 }
@@ -162,7 +138,7 @@ fn is_apart(text: &str, begin: usize, place: LinePlace) -> bool {
 /// it.
 fn line_start(text: &str, begin: usize) -> usize {
     let before = &text[..begin];
-    let word = BEFORE_CUES.iter().find(|word| before.ends_with(**word));
+    let word = list("before source").iter().find(|word| before.ends_with(**word));
     begin - word.map_or(0, |word| word.len())
 }
 
@@ -175,12 +151,11 @@ fn english(text: &str, place: LinePlace) -> Option<Source> {
         return None;
     }
     let small = text.to_ascii_lowercase();
-    let labels = ["source: ", "source : ", "source\u{a0}: ", "quelle: ", "quellen: ", "fuente: ", "fonte: "];
-    let rest = labels.iter().find_map(|label| small.strip_prefix(label));
+    let rest = list("source label").iter().find_map(|label| small.strip_prefix(label));
     if let Some(rest) = rest.filter(|_| matches!(place, LinePlace::Last | LinePlace::After)) {
         return english_name(text, 0, text.len() - rest.len());
     }
-    ENGLISH_CUES.iter().find_map(|cue| {
+    list("published by").iter().find_map(|cue| {
         let begin = small.find(cue)?;
         english_name(text, begin, begin + cue.len())
     })
@@ -201,7 +176,7 @@ fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
     let is_name = raw.split(' ').count() <= 6
         && (raw.starts_with(|c: char| c.is_uppercase() || c == '“' || c == '"')
             || raw.contains('.')
-            || AGENCIES.contains(&raw))
+            || list("agency in small letters").contains(&raw))
         && !is_month
         && raw.bytes().filter(u8::is_ascii_digit).count() < 4;
     let publisher = name::publisher(raw).filter(|_| is_name)?;
@@ -214,14 +189,6 @@ mod tests {
 
     fn publisher(text: &str, place: LinePlace) -> String {
         from_line(text, place).map(|source| source.publisher).unwrap_or_default()
-    }
-
-    #[test]
-    fn every_cue_has_the_characters_that_are_searched_first() {
-        for (cue, _) in CUES {
-            assert!(cue.ends_with(LAST_CHARACTERS), "{cue} would never be found");
-            assert!(cue.contains(TELLING_CHARACTERS), "{cue} would never be looked for");
-        }
     }
 
     #[test]

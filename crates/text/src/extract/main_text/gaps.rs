@@ -34,8 +34,6 @@ const KIND_LEVELS: usize = 5;
 const DECLARATION_BLOCKS_MAX: usize = 12;
 /// Maximum length in bytes of a block between the page's title and a declaration.
 const SHORT_BYTES_MAX: u32 = 80;
-/// Maximum number of nodes, from a title's block upwards, that are searched for its `<h1>`.
-const HEADING_LEVELS: usize = 3;
 
 /// Maximum number of headings between chosen text and a table that belongs to it.
 const HEADINGS_MAX: usize = 2;
@@ -88,11 +86,7 @@ fn declarations(tree: &Tree, features: &Features, probabilities: &[u16], chosen:
     for at in (0..*first).rev().take(DECLARATION_BLOCKS_MAX) {
         let block = &tree.blocks[at as usize];
         let is_out = features.kept_out[at as usize] || features.hints(block) & OTHER != 0;
-        if tree
-            .ancestors(block.node)
-            .take(HEADING_LEVELS)
-            .any(|node| tree.nodes[node as usize].tag == Tag::H1)
-        {
+        if tree.heading_level(block) == Some(1) {
             found.reverse();
             return found;
         } else if block.features & block_flag::PREFORMATTED != 0 {
@@ -170,8 +164,7 @@ impl Gaps<'_> {
         let blocks = &self.tree.blocks;
         let headings = blocks[first..].iter().take(HEADINGS_MAX);
         let at = first + headings.take_while(|block| is_heading(self.tree, block)).count();
-        let above = self.tree.ancestors(blocks.get(at)?.node).take(LEVELS_MAX);
-        let mut above = above.map(|node| &self.tree.nodes[node as usize]);
+        let mut above = self.tree.around(blocks.get(at)?).take(LEVELS_MAX);
         above.by_ref().take(KIND_LEVELS).find(|node| node.tag == Tag::Th)?;
         let table = above.find(|node| node.tag == Tag::Table)?;
         let end = table.end_block;
@@ -215,8 +208,7 @@ impl Gaps<'_> {
         if is_heading(self.tree, block) {
             return Some(GapFiller::Other);
         }
-        let node = |node: u32| &self.tree.nodes[node as usize];
-        let above = || self.tree.ancestors(block.node).map(node);
+        let above = || self.tree.around(block);
         let mut is_item = false;
         for node in above().take(KIND_LEVELS) {
             match node.tag {

@@ -146,19 +146,10 @@ impl Page<'_> {
         let source = self.html.as_bytes().get(hidden.at as usize..hidden.end as usize).unwrap_or_default();
         let is_article =
             ["<h1", "<main", "<article"].iter().any(|tag| memmem::find(source, tag.as_bytes()).is_some());
-        let at = hidden.block as usize;
-        let is_sibling = {
-            let node = self.tree.blocks[shown.first].node;
-            [node, self.tree.nodes[node as usize].parent].contains(&hidden.parent)
-        };
-        let follows_headline = self.headline.is_some_and(|headline| headline < at && at <= shown.first);
-        let is_section = || {
-            self.is_below_line(hidden)
-                && at > self.headline.unwrap_or(shown.first)
-                && shown.article.is_none_or(|node| self.holds(node, hidden))
-        };
-        let is_place = (follows_headline && !is_sibling) || is_section();
-        !is_article && !is_place
+        let is_section = self.is_below_line(hidden)
+            && hidden.block as usize > self.headline.unwrap_or(shown.first)
+            && shown.article.is_none_or(|node| self.holds(node, hidden));
+        !is_article && !is_section
     }
 
     /// Returns true if the element is below a line of its own, such as a heading, other than the headline and lines of
@@ -228,8 +219,7 @@ impl Page<'_> {
         let ends = |block: &usize| is_prose(&tree.blocks[*block]) || self.is_in_footer(*block, hidden);
         let near = |blocks: &mut dyn Iterator<Item = usize>| {
             let found = blocks.take(SHORT_BLOCKS_MAX).find(ends).filter(is_text)?;
-            let block = &tree.blocks[found];
-            common_node(tree, &self.last, block, hidden).filter(|_| !self.is_outside(block, hidden))
+            common_node(tree, &self.last, &tree.blocks[found], hidden)
         };
         let sides = [near(&mut (0..at).rev()), near(&mut (at..tree.blocks.len()))];
         let is_page = |node: u32| matches!(tree.nodes[node as usize].tag, Tag::Html | Tag::Body);
@@ -250,22 +240,12 @@ impl Page<'_> {
             self.tree.nodes[node as usize].hints & hints::FOOTER != 0 && !self.holds(node, hidden)
         })
     }
-
-    /// Returns true if the block is in an article that does not hold the element, unless both are of the same kind.
-    fn is_outside(&self, block: &Block, hidden: &Hidden) -> bool {
-        let mut above = self.tree.ancestors(block.node).take(LEVELS_MAX + 1);
-        let article = above.find(|node| is_article(self.tree, *node, self.headline));
-        article.is_some_and(|node| {
-            !self.holds(node, hidden) && self.tree.nodes[node as usize].signature != hidden.signature
-        })
-    }
 }
 
 /// Returns true if a node around a block of an article is the article: an `<article>`, or a node around the headline.
 fn is_article(tree: &Tree, node: u32, headline: Option<usize>) -> bool {
     let node = &tree.nodes[node as usize];
-    let holds = |at: usize| (node.first_block as usize..node.end_block as usize).contains(&at);
-    node.tag == Tag::Article || headline.is_some_and(holds)
+    node.tag == Tag::Article || headline.is_some_and(|headline| node.holds(headline))
 }
 
 /// Returns the hints in an element's names that it is not part of the text. For elements other than dialogs, a name of

@@ -248,8 +248,7 @@ impl Json<'_> {
         };
         let parts = self.named(object, name);
         let whole = parts.iter().max_by_key(|part| part.text.len());
-        // A string with markup or several lines is the whole text; other strings of the same name belong to other
-        // stories.
+        // A string with markup or several lines is the whole text; others of the same name belong to other articles.
         let is_whole = |part: &&Value<'_>| {
             (part.text.contains('<') || part.text.contains("\\n")) && part.text.len() >= PROSE_MIN as usize
         };
@@ -286,14 +285,8 @@ fn prose_bytes(values: &[Value<'_>]) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::extract::{ExtractConfig, extract};
+    use crate::kinds::SENTENCES;
 
-    const SENTENCES: [&str; 5] = [
-        "The ferry between the bay and the outer islands will stop running at the end of October, the harbour board said.",
-        "Passengers have complained for years about cancelled crossings, but the board blamed a worn gearbox.",
-        "A replacement vessel could be chartered, although its draught is too deep for the old stone pier.",
-        "Shopkeepers fear that deliveries of flour will become irregular, and several families have moved inland.",
-        "The council promised to look for money, while the union offered two trawlers that may carry mail and people.",
-    ];
     const TERMS: &str =
         "These terms govern the use of the service, and everybody who uses it agrees to them in full. ";
 

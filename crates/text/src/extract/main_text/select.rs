@@ -7,7 +7,6 @@
 
 use crate::extract::config::ExtractConfig;
 use crate::extract::main_text::features::context::Context;
-use crate::extract::main_text::features::phrases::Phrases;
 use crate::extract::main_text::features::{Features, Names, is_prose};
 use crate::extract::main_text::score::{Weights, Writing, score};
 use crate::extract::main_text::{frame, gaps, thread};
@@ -31,7 +30,7 @@ const OTHER_TEXT_MIN: u64 = 200;
 /// Bytes of chosen text below which a page has next to nothing.
 pub(super) const NEARLY_EMPTY: u32 = 200;
 
-/// [`NEARLY_EMPTY`] for text without an end of a sentence, such as links to other stories and the footer.
+/// [`NEARLY_EMPTY`] for text without an end of a sentence, such as links to other articles and the footer.
 const LABELS_NEARLY_EMPTY: u32 = 400;
 
 /// Maximum number of nodes between a block and the article's body that are examined.
@@ -40,8 +39,9 @@ const BODY_LEVELS_MAX: usize = 64;
 /// The chosen blocks of a page, with the buffers used to choose them. Kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
-    chosen: Vec<u32>,
-    features: Features,
+    /// The chosen blocks in the page's order.
+    pub(super) chosen: Vec<u32>,
+    pub(super) features: Features,
     context: Context,
     probabilities: Vec<u16>,
     /// Minimum probability of a chosen block of the page, in thousandths.
@@ -49,21 +49,6 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Returns the chosen blocks in the page's order.
-    pub(super) fn blocks(&self) -> &[u32] {
-        &self.chosen
-    }
-
-    /// Returns the block with the page's title.
-    pub(super) fn headline(&self) -> Option<usize> {
-        self.features.headline
-    }
-
-    /// Returns the kinds of phrases in each block of the page.
-    pub(super) fn phrases(&self) -> &[Phrases] {
-        self.features.phrases()
-    }
-
     /// Returns true if next to nothing was chosen, or a few labels and links without any sentence.
     pub(super) fn is_nearly_empty(&self, tree: &Tree) -> bool {
         let bytes = self.bytes(tree);

@@ -26,11 +26,7 @@ pub(super) fn find(html: &str, tree: &Tree) -> Option<String> {
     let read = |segment: Option<Segment>| text::of_segment(html, segment);
     let title = read(tree.head.title);
     let (mut longest, mut first_heading) = (None::<String>, None);
-    let headings = tree.blocks.iter().filter(|block| {
-        tree.ancestors(block.node)
-            .take(3)
-            .any(|node| matches!(tree.nodes[node as usize].tag.heading_level(), 1 | 2))
-    });
+    let headings = tree.blocks.iter().filter(|block| matches!(tree.heading_level(block), Some(1 | 2)));
     for block in headings.take(HEADINGS_MAX) {
         let heading = text::of_block(html, tree, block, false);
         let Some(title) = &title else { return Some(heading) };

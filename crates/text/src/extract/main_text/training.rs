@@ -36,7 +36,7 @@ pub(in crate::extract) fn block_features(page: &MainText<'_>) -> Vec<BlockFeatur
     blocks
         .map(|(at, block)| BlockFeatures {
             text: text::of_block(page.html, page.tree, block, false),
-            features: features.row_of(at),
+            features: features.columns.features(at),
             ancestor_ranges: features.ancestor_ranges[at].to_vec(),
             section: features.sections[at],
             similar: features.similar[at],

@@ -6,7 +6,7 @@
 use crate::extract::document::{PageBlock, Paragraph, ParagraphKind, ParagraphPlace};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text;
-use crate::extract::parse::tree::{Block, Tree, block_flag};
+use crate::extract::parse::tree::{Block, Node, Tree, block_flag};
 
 /// Maximum number of nodes above a block that are examined for its kind. Deeper lists and quotes are rare, and the walk
 /// must end.
@@ -51,7 +51,7 @@ pub(super) fn blocks(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<PageBlock> 
 
 /// Returns the name of the innermost element around a block that has a role.
 fn region_of(tree: &Tree, block: &Block) -> Option<&'static str> {
-    let named = |node: u32| match tree.nodes[node as usize].tag {
+    let named = |node: &Node| match node.tag {
         Tag::Nav => Some("nav"),
         Tag::Header => Some("header"),
         Tag::Footer => Some("footer"),
@@ -61,33 +61,24 @@ fn region_of(tree: &Tree, block: &Block) -> Option<&'static str> {
         Tag::Dialog => Some("dialog"),
         _ => None,
     };
-    tree.ancestors(block.node).take(ANCESTORS_MAX).find_map(named)
+    tree.around(block).take(ANCESTORS_MAX).find_map(named)
 }
 
 /// Returns a block's kind, and the number of lists around it.
 fn kind_of(tree: &Tree, block: &Block) -> (ParagraphKind, u8) {
-    let mut kind = ParagraphKind::Paragraph;
+    let mut kind = (block.features & block_flag::PREFORMATTED != 0).then_some(ParagraphKind::Code);
     let mut list_level = 0_u8;
-    let set = |found: ParagraphKind, kind: &mut ParagraphKind| {
-        if *kind == ParagraphKind::Paragraph {
-            *kind = found;
-        }
-    };
-    if block.features & block_flag::PREFORMATTED != 0 {
-        set(ParagraphKind::Code, &mut kind);
-    }
-    for node in tree.ancestors(block.node).take(ANCESTORS_MAX) {
-        let node = &tree.nodes[node as usize];
+    for node in tree.around(block).take(ANCESTORS_MAX) {
         let is_alone = node.end_block - node.first_block <= 1;
-        match node.tag {
-            tag if tag.heading_level() != 0 => set(ParagraphKind::Heading(tag.heading_level()), &mut kind),
-            Tag::Li | Tag::Dd | Tag::Dt => set(ParagraphKind::ListItem, &mut kind),
-            Tag::Ul | Tag::Ol => list_level = list_level.saturating_add(1),
-            Tag::Blockquote => set(ParagraphKind::Quote, &mut kind),
+        list_level = list_level.saturating_add(u8::from(matches!(node.tag, Tag::Ul | Tag::Ol)));
+        kind = kind.or(match node.tag {
+            tag if tag.heading_level() != 0 => Some(ParagraphKind::Heading(tag.heading_level())),
+            Tag::Li | Tag::Dd | Tag::Dt => Some(ParagraphKind::ListItem),
+            Tag::Blockquote => Some(ParagraphKind::Quote),
             // A cell with many blocks is layout, not data.
-            Tag::Td | Tag::Th if is_alone => set(ParagraphKind::TableCell, &mut kind),
-            _ => {}
-        }
+            Tag::Td | Tag::Th if is_alone => Some(ParagraphKind::TableCell),
+            _ => None,
+        });
     }
-    (kind, list_level)
+    (kind.unwrap_or(ParagraphKind::Paragraph), list_level)
 }

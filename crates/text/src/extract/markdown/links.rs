@@ -24,7 +24,7 @@ impl Base {
     }
 
     /// Creates the base of the page at `url` that names `base` in `<base href>`.
-    pub(super) fn new(url: &str, base: Option<&str>) -> Self {
+    pub(in crate::extract) fn new(url: &str, base: Option<&str>) -> Self {
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https");
         let page = Url::parse(url).ok().filter(is_web);
         let named = base.and_then(|base| match &page {
@@ -34,6 +34,11 @@ impl Base {
         Self(named.filter(is_web).or(page))
     }
 
+    /// Returns the absolute address of `link`.
+    pub(in crate::extract) fn join(&self, link: &str) -> Option<Url> {
+        self.0.as_ref().map_or_else(|| Url::parse(link), |base| base.join(link)).ok()
+    }
+
     /// Returns the destination for `link`, without characters that have a meaning in Markdown. `None` for a link
     /// that leads to no address, such as a script. Without a base, a relative link stays relative.
     pub(super) fn destination(&self, link: &str) -> Option<String> {
@@ -41,11 +46,7 @@ impl Base {
         if link.is_empty() || link.len() > LINK_BYTES_MAX {
             return None;
         }
-        let absolute = match &self.0 {
-            Some(base) => base.join(link).ok(),
-            None => Url::parse(link).ok(),
-        };
-        match absolute {
+        match self.join(link) {
             Some(url) if matches!(url.scheme(), "http" | "https" | "mailto" | "ftp" | "tel") => {
                 Some(escaped(url.as_str()))
             }

@@ -6,9 +6,25 @@
 pub(super) mod paged;
 pub(super) mod walls;
 
+use std::sync::LazyLock;
+
 use crate::extract::document::PageKind;
 use crate::extract::main_text::{MainText, thread};
 use crate::extract::parse::tree::Block;
+use crate::extract::word_lists::Lists;
+
+static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("words.txt")));
+
+/// Builds the tables, which are otherwise built on first use.
+pub(super) fn build_tables() {
+    LazyLock::force(&LISTS);
+    walls::build_tables();
+}
+
+/// Returns the words of a list in `words.txt`.
+fn list(name: &str) -> &'static [&'static str] {
+    LISTS.get(name)
+}
 
 /// Minimum bytes of sentences in a text: 35 English words, or 70 Chinese characters.
 const TEXT_BYTES: u64 = 200;
@@ -19,7 +35,7 @@ pub(super) fn classify(page: &MainText<'_>) -> PageKind {
     let of_chosen = |count: fn(&Block) -> u32| -> u64 {
         chosen.iter().map(|&block| u64::from(count(&tree.blocks[block as usize]))).sum()
     };
-    let bytes = of_chosen(|block| block.counts.bytes);
+    let bytes = tree.bytes_of(chosen);
     let linked = of_chosen(|block| block.link_bytes);
     let sentences = of_chosen(|block| if is_sentence(block) { block.counts.bytes } else { 0 });
     let page_linked: u64 = tree.blocks.iter().map(|block| u64::from(block.link_bytes)).sum();

@@ -11,185 +11,88 @@ use crate::extract::parse::tag::Tag;
 /// A set of hints, one bit each.
 pub(in crate::extract) type Hints = u32;
 
-/// Menus, site maps.
-pub(in crate::extract) const NAV: Hints = 1;
-/// Page or section headers.
-pub(in crate::extract) const HEADER: Hints = 1 << 1;
-/// Page or section footers.
-pub(in crate::extract) const FOOTER: Hints = 1 << 2;
-/// Side columns.
-pub(in crate::extract) const SIDE: Hints = 1 << 3;
-/// Readers' comments.
-pub(in crate::extract) const COMMENT: Hints = 1 << 4;
-/// Links to other pages: related, recommended, most read.
-pub(in crate::extract) const RELATED: Hints = 1 << 5;
-/// Share bars and the like.
-pub(in crate::extract) const SHARE: Hints = 1 << 6;
-/// Advertisement.
-pub(in crate::extract) const AD: Hints = 1 << 7;
-/// Date, source, author line.
-pub(in crate::extract) const META: Hints = 1 << 8;
-/// Cookie banners, pop-ups, warnings.
-pub(in crate::extract) const POPUP: Hints = 1 << 9;
-/// Breadcrumbs.
-pub(in crate::extract) const CRUMB: Hints = 1 << 10;
-/// Links to other pages of the same text.
-pub(in crate::extract) const PAGER: Hints = 1 << 11;
-/// Forms, log-in, search.
-pub(in crate::extract) const FORM: Hints = 1 << 12;
-/// Parts that are not shown.
-pub(in crate::extract) const HIDDEN: Hints = 1 << 13;
-/// User boxes and signatures of forums.
-pub(in crate::extract) const USER: Hints = 1 << 14;
-/// Modules, widgets, boxes.
-pub(in crate::extract) const WIDGET: Hints = 1 << 15;
-/// Captions and figures.
-pub(in crate::extract) const CAPTION: Hints = 1 << 16;
-/// Tables of contents.
-pub(in crate::extract) const TOC: Hints = 1 << 17;
-/// Newsletters, subscriptions, apps.
-pub(in crate::extract) const PROMO: Hints = 1 << 18;
-/// Content, text.
-pub(in crate::extract) const CONTENT: Hints = 1 << 19;
-/// Article, story.
-pub(in crate::extract) const ARTICLE: Hints = 1 << 20;
-/// Main part.
-pub(in crate::extract) const MAIN: Hints = 1 << 21;
-/// Posts, messages, answers.
-pub(in crate::extract) const POST: Hints = 1 << 22;
-/// Title, headline.
-pub(in crate::extract) const TITLE: Hints = 1 << 23;
-/// Summary, lead.
-pub(in crate::extract) const SUMMARY: Hints = 1 << 24;
-/// Lists, grids, cards.
-pub(in crate::extract) const LIST: Hints = 1 << 25;
-/// Author boxes.
-pub(in crate::extract) const AUTHOR: Hints = 1 << 26;
-/// Tags, categories.
-pub(in crate::extract) const TAGS: Hints = 1 << 27;
-/// Copyright, imprint, disclaimer.
-pub(in crate::extract) const COPYRIGHT: Hints = 1 << 28;
-/// Products, prices.
-pub(in crate::extract) const PRODUCT: Hints = 1 << 29;
-/// Code and technical text.
-pub(in crate::extract) const CODE: Hints = 1 << 30;
-/// Consent to cookies: never main text, if the hint is trusted.
-pub(in crate::extract) const CONSENT: Hints = 1 << 31;
+/// Defines the hints, one bit each, and the list of their names in `names.txt`.
+macro_rules! hints {
+    ($($(#[$comment:meta])* $name:ident = $bit:literal,)*) => {
+        $($(#[$comment])* pub(in crate::extract) const $name: Hints = 1 << $bit;)*
+
+        const NAMES: [(&str, Hints); 32] = [$((stringify!($name), $name)),*];
+    };
+}
+
+hints! {
+    /// Menus, site maps.
+    NAV = 0,
+    /// Page or section headers.
+    HEADER = 1,
+    /// Page or section footers.
+    FOOTER = 2,
+    /// Side columns.
+    SIDE = 3,
+    /// Readers' comments.
+    COMMENT = 4,
+    /// Links to other pages: related, recommended, most read.
+    RELATED = 5,
+    /// Share bars and the like.
+    SHARE = 6,
+    /// Advertisement.
+    AD = 7,
+    /// Date, source, author line.
+    META = 8,
+    /// Cookie banners, pop-ups, warnings.
+    POPUP = 9,
+    /// Breadcrumbs.
+    CRUMB = 10,
+    /// Links to other pages of the same text.
+    PAGER = 11,
+    /// Forms, log-in, search.
+    FORM = 12,
+    /// Parts that are not shown.
+    HIDDEN = 13,
+    /// User boxes and signatures of forums.
+    USER = 14,
+    /// Modules, widgets, boxes.
+    WIDGET = 15,
+    /// Captions and figures.
+    CAPTION = 16,
+    /// Tables of contents.
+    TOC = 17,
+    /// Newsletters, subscriptions, apps.
+    PROMO = 18,
+    /// Content, text.
+    CONTENT = 19,
+    /// Articles.
+    ARTICLE = 20,
+    /// Main part.
+    MAIN = 21,
+    /// Posts, messages, answers.
+    POST = 22,
+    /// Title, headline.
+    TITLE = 23,
+    /// Summary, lead.
+    SUMMARY = 24,
+    /// Lists, grids, cards.
+    LIST = 25,
+    /// Author boxes.
+    AUTHOR = 26,
+    /// Tags, categories.
+    TAGS = 27,
+    /// Copyright, imprint, disclaimer.
+    COPYRIGHT = 28,
+    /// Products, prices.
+    PRODUCT = 29,
+    /// Code and technical text.
+    CODE = 30,
+    /// Consent to cookies: never main text, if the hint is trusted.
+    CONSENT = 31,
+}
 
 /// Hints of boilerplate. They are not trusted on a node that holds most of the page's best run of text.
 pub(in crate::extract) const BOILERPLATE: Hints =
     !(HIDDEN | CONTENT | ARTICLE | MAIN | POST | SUMMARY | PRODUCT | CODE | CONSENT);
 
-/// Words of names in lower case, with their hints. Chinese sites use English, pinyin and its initials.
-const WORDS: &[(&str, Hints)] = &[
-    (
-        "nav|navi|navbar|navigation|navigator|menu|menus|submenu|topnav|leftnav|subnav|sitenav|sitemap|megamenu|daohang|tab|tabs|navbox|mainmenu|toolbar|topbar|skip",
-        NAV,
-    ),
-    ("header|head|hd|masthead|banner|topper|logo|brand|hdr|site|tou|toubu", HEADER),
-    ("footer|foot|ft|bottom|colophon|dibu|weibu|footnav|ftr", FOOTER),
-    (
-        "sidebar|side|aside|sider|rightbar|leftbar|rail|rightcol|leftcol|rightside|leftside|sidenav|right|left|secondary|complementary|sticky",
-        SIDE,
-    ),
-    (
-        "comment|comments|commentlist|disqus|respond|reply|replies|pinglun|discussion|cmt|cmts|commenting|livefyre|commentary|trackback|trackbacks|pingback|feedback|liuyan",
-        COMMENT,
-    ),
-    (
-        "related|recommend|recommended|recommendation|recommendations|recirc|recirculation|more|popular|trending|outbrain|taboola|suggest|suggested|similar|latest|hot|rank|ranking|tuijian|xiangguan|morelink|readmore|readnext|upnext|next|also|zergnet|hotnews|relate|relation|mostread|recent|paihang|relatedposts|teaser|teasers|promos|relnews|guess",
-        RELATED,
-    ),
-    (
-        "share|sharing|social|sns|bdshare|fenxiang|addthis|addtoany|sharedaddy|facebook|twitter|weibo|weixin|wechat|qrcode|erweima|like|likes|shareaholic|jiathis|follow|instagram|youtube|linkedin|pinterest|whatsapp|saoma",
-        SHARE,
-    ),
-    (
-        "ad|ads|adv|advert|adverts|advertisement|advertising|sponsor|sponsored|adsense|dfp|gg|guanggao|adbox|adslot|adsbygoogle|banner|adwrap|promoted|partner|partners|affiliate|advertise|leaderboard|mpu",
-        AD,
-    ),
-    (
-        "meta|info|byline|date|time|timestamp|pubtime|publish|published|source|laiyuan|dateline|postmeta|postedon|entrymeta|details|metadata|pubinfo|updated|views|hits|stat|stats|editor|bianji|origin|attribution|byl|infos|articleinfo",
-        META,
-    ),
-    (
-        "cookie|cookies|consent|gdpr|modal|popup|overlay|lightbox|dialog|alert|notice|toast|warning|ccpa|onetrust|paywall|interstitial|tooltip|dropdown|flyout|popover|tanchuang|mask",
-        POPUP,
-    ),
-    (
-        "cookie|cookies|consent|gdpr|ccpa|onetrust|ot|cookiebot|didomi|usercentrics|cmp|truste|cookieconsent|cookielaw|cookiebar|cookiebanner|cookienotice",
-        CONSENT,
-    ),
-    ("breadcrumb|breadcrumbs|crumb|crumbs|bread|location|position|weizhi|path|mianbaoxie|curpos", CRUMB),
-    (
-        "pager|pagination|pages|paging|pagenav|prevnext|prev|previous|fanye|fenye|pagebar|pagelist|pagenavi|postnav",
-        PAGER,
-    ),
-    (
-        "form|login|signin|signup|register|search|searchbox|searchbar|sousuo|denglu|input|field|poll|vote|quiz|survey|captcha|filter|filters|facets|sort|account|cart|basket|checkout",
-        FORM,
-    ),
-    (
-        "hidden|hide|invisible|sr|screen|visually|offscreen|visuallyhidden|noprint|displaynone|collapsed|accessibility|a11y|reader",
-        HIDDEN,
-    ),
-    (
-        "signature|sig|userinfo|user|avatar|profile|member|poster|postprofile|postauthor|authi|pls|userbox|karma|badge|badges|reputation|signatures|sign|username|rep|quan|medal|userdetails|usercard",
-        USER,
-    ),
-    ("widget|widgets|module|box|panel|block|mod|plugin|addon|section|region|slot|gadget", WIDGET),
-    (
-        "caption|figcaption|figure|credit|credits|photo|image|img|picture|gallery|slideshow|carousel|slide|slider|thumb|thumbnail|video|player|media|tupian|pic",
-        CAPTION,
-    ),
-    ("toc|contents|jumplist|toctitle|mulu|outline|anchors|index|treeview|tree", TOC),
-    (
-        "newsletter|subscribe|subscription|promo|promotion|cta|callout|signup|app|download|donate|optin|mailing|apps|membership|trial|premium|offer|offers|deal|deals|marketing|email|xiazai",
-        PROMO,
-    ),
-    (
-        "content|text|txt|body|copy|bd|cont|con|zhengwen|neirong|nr|nry|wz|richtext|rte|wysiwyg|prose|contenttext|contentbody|bodytext|bodycontent|mw|editor|trs|wenzhang|zw|neir|ueditor|rich|markdown|md|textcontent|zoom|endtext|viewbox|xl|para|paragraph|paragraphs|p",
-        CONTENT,
-    ),
-    (
-        "article|story|entry|articlebody|articlecontent|articletext|storybody|entrycontent|hentry|news|newstext|newscontent|blogpost|blog|postcontent|postbody|postentry|singlepost|artibody|arc|artical|art|wen|artcon|arttext|xinwen|detail|storytext|newsbody|view|read|reading|chapter|novel|single|documentation|docs|doc|wiki|parser|help|guide|faq|manual",
-        ARTICLE,
-    ),
-    ("main|maincontent|primary|center|middle|centroid|core|page|pagecontent|zhu|zhuti|contentmain", MAIN),
-    (
-        "post|posts|message|messages|msg|postmessage|answer|question|thread|topic|floor|t|pcb|pct|postbit|postrow|messagetext|messagebody|forum|bbwrapper|postcell|usertext|cooked|louzhu|bbs|tie|tiezi|huifu",
-        POST,
-    ),
-    ("title|headline|heading|h1|biaoti|subject|hed|kicker|subtitle|subheading|subhead", TITLE),
-    (
-        "summary|lead|lede|abstract|intro|introduction|dek|standfirst|excerpt|description|desc|zhaiyao|daodu|deck|overview|about|synopsis",
-        SUMMARY,
-    ),
-    (
-        "list|grid|card|cards|item|items|lists|tile|tiles|feed|stream|results|result|listing|listings|row|liebiao|catalog|archive|index|loop|products|gallery|newslist",
-        LIST,
-    ),
-    (
-        "author|authors|bio|biography|contributor|contributors|about|zuozhe|writer|staff|journalist|authorbox",
-        AUTHOR,
-    ),
-    (
-        "tag|tags|category|categories|keyword|keywords|label|labels|taglist|tagcloud|topics|cat|cats|biaoqian|guanjianci|taxonomy",
-        TAGS,
-    ),
-    (
-        "copyright|copyrights|license|disclaimer|legal|terms|privacy|banquan|imprint|statement|declare|shengming|correction|rights",
-        COPYRIGHT,
-    ),
-    (
-        "product|price|prices|buy|shop|sku|stock|rating|ratings|review|reviews|specs|spec|specification|specifications|feature|features|goods|shipping|delivery|variant|quantity",
-        PRODUCT,
-    ),
-    (
-        "code|highlight|syntax|snippet|pre|sourcecode|console|terminal|example|api|function|method|prism|hljs|codehilite",
-        CODE,
-    ),
-];
+/// Words of names, by hint.
+const FILE: &[u8] = include_bytes!("names.txt");
 
 /// Number of slots of the table, which is less than half full.
 const SLOTS: usize = 2048;
@@ -226,27 +129,42 @@ const fn slot(hash: u32) -> usize {
     (hash ^ (hash >> 15)) as usize % SLOTS
 }
 
+/// Returns the hint whose name begins at `at`.
+const fn named(at: usize) -> Hints {
+    let mut hint = 0;
+    loop {
+        let (name, hints) = NAMES[hint];
+        let (name, mut byte) = (name.as_bytes(), 0);
+        while byte < name.len() && FILE[at + byte] == name[byte] {
+            byte += 1;
+        }
+        if byte == name.len() && FILE[at + byte] == b']' {
+            return hints;
+        }
+        hint += 1;
+    }
+}
+
 const fn table() -> [(u32, Hints); SLOTS] {
     let mut table = [(0, 0); SLOTS];
-    let mut group = 0;
-    while group < WORDS.len() {
-        let (words, hints) = WORDS[group];
-        let words = words.as_bytes();
-        let (mut hash, mut byte) = (SEED, 0);
-        while byte <= words.len() {
-            if byte == words.len() || words[byte] == b'|' {
+    let (mut hints, mut hash, mut byte, mut in_words) = (0, SEED, 0, false);
+    while byte < FILE.len() {
+        match FILE[byte] {
+            b'[' => (hints, in_words) = (named(byte + 1), false),
+            b'#' => in_words = false,
+            b'\n' => in_words = true,
+            b'|' if in_words => {
                 let mut at = slot(hash);
                 while table[at].0 != 0 && table[at].0 != hash {
                     at = (at + 1) % SLOTS;
                 }
                 table[at] = (hash, table[at].1 | hints);
                 hash = SEED;
-            } else {
-                hash = mix(hash, words[byte]);
             }
-            byte += 1;
+            letter if in_words => hash = mix(hash, letter),
+            _ => {}
         }
-        group += 1;
+        byte += 1;
     }
     table
 }

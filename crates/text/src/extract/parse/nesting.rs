@@ -21,7 +21,7 @@ impl Builder<'_> {
         match tag {
             Tag::Li => self.close_item(&[Tag::Li], &[Tag::Ul, Tag::Ol, Tag::Menu, Tag::Dir, Tag::Button]),
             Tag::Dd | Tag::Dt => self.close_item(&[Tag::Dd, Tag::Dt], &[Tag::Dl, Tag::Button]),
-            _ if self.inside.skipped != 0 && tag.is_part_of_table() => self.close_to_part(tag),
+            _ if self.inside.skipped != 0 && tag.is(flag::TABLE_PART) => self.close_to_part(tag),
             Tag::Td | Tag::Th => self.close_item(&[Tag::Td, Tag::Th, Tag::Caption], &[Tag::Table]),
             Tag::Tr => self.close_item(&[Tag::Tr, Tag::Caption, Tag::Colgroup], &[Tag::Table]),
             Tag::Tbody | Tag::Thead | Tag::Tfoot => {

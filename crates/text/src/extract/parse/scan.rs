@@ -362,7 +362,7 @@ fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> us
 }
 
 /// Returns the values of the attributes `names` of the tag whose name begins at `tag`, and an empty value for an
-/// attribute that is missing. Used for the few attributes that only Markdown needs.
+/// attribute that is missing. Used for the few attributes that are seldom needed.
 pub(in crate::extract) fn values<'a, const N: usize>(
     html: &'a [u8],
     tag: usize,

@@ -20,8 +20,7 @@ struct Replaced<'a> {
 /// Returns `html` with its streamed parts in their places.
 pub(in crate::extract) fn in_place(html: &str) -> Option<String> {
     memmem::find(html.as_bytes(), b"id=\"S:")?;
-    let (places, parts) = find(html);
-    let mut parts: HashMap<&str, (Range<usize>, Range<usize>)> = parts;
+    let (places, mut parts) = find(html);
     let mut replaced = Vec::new();
     let mut contents = HashMap::new();
     for (number, range) in places {

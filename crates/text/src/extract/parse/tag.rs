@@ -20,8 +20,10 @@ pub(in crate::extract) mod flag {
     pub(crate) const SCOPE: u8 = 32;
     /// `<h1>` … `<h6>`.
     pub(crate) const HEADING: u8 = 64;
+    /// A part of a table: a cell, a row, a group of rows or columns, or a caption.
+    pub(crate) const TABLE_PART: u8 = 128;
 }
-use flag::{BLOCK, CLOSES_P, HEADING, RAW, SCOPE, SKIP, VOID};
+use flag::{BLOCK, CLOSES_P, HEADING, RAW, SCOPE, SKIP, TABLE_PART, VOID};
 
 macro_rules! tags {
     ($($tag:ident $name:literal $features:expr;)*) => {
@@ -62,11 +64,11 @@ tags! {
     Br "br" VOID;
     Button "button" BLOCK;
     Canvas "canvas" SKIP;
-    Caption "caption" BLOCK | SCOPE;
+    Caption "caption" BLOCK | SCOPE | TABLE_PART;
     Center "center" P;
     Code "code" 0;
     Col "col" VOID;
-    Colgroup "colgroup" BLOCK;
+    Colgroup "colgroup" BLOCK | TABLE_PART;
     Dd "dd" P;
     Desc "desc" 0;
     Details "details" P;
@@ -154,16 +156,16 @@ tags! {
     Sup "sup" 0;
     Svg "svg" SKIP;
     Table "table" BLOCK | SCOPE;
-    Tbody "tbody" BLOCK;
-    Td "td" BLOCK | SCOPE;
+    Tbody "tbody" BLOCK | TABLE_PART;
+    Td "td" BLOCK | SCOPE | TABLE_PART;
     Template "template" SKIP | SCOPE;
     Textarea "textarea" RAW;
-    Tfoot "tfoot" BLOCK;
-    Th "th" BLOCK | SCOPE;
-    Thead "thead" BLOCK;
+    Tfoot "tfoot" BLOCK | TABLE_PART;
+    Th "th" BLOCK | SCOPE | TABLE_PART;
+    Thead "thead" BLOCK | TABLE_PART;
     Time "time" 0;
     Title "title" RAW;
-    Tr "tr" BLOCK;
+    Tr "tr" BLOCK | TABLE_PART;
     Track "track" VOID;
     Tt "tt" 0;
     U "u" 0;
@@ -252,22 +254,6 @@ impl Tag {
     #[inline]
     pub(in crate::extract) fn is(self, features: u8) -> bool {
         FEATURES[self as usize] & features != 0
-    }
-
-    /// Returns true if the element is a part of a table: a cell, a row, a group of rows or columns, or a caption.
-    #[inline]
-    pub(in crate::extract) fn is_part_of_table(self) -> bool {
-        matches!(
-            self,
-            Self::Td
-                | Self::Th
-                | Self::Tr
-                | Self::Tbody
-                | Self::Thead
-                | Self::Tfoot
-                | Self::Caption
-                | Self::Colgroup
-        )
     }
 
     /// Returns the level of a heading, 1 to 6, or 0 for other tags.

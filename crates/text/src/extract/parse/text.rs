@@ -49,6 +49,19 @@ pub(in crate::extract) fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\0' | '\u{200b}' | '\u{feff}')
 }
 
+/// Returns the text between the tags of `source`, with a space for each tag.
+pub(in crate::extract) fn without_tags(source: &str) -> String {
+    let mut text = String::new();
+    let mut rest = source;
+    while let Some((before, after)) = rest.split_once('<') {
+        text.push_str(before);
+        text.push(' ');
+        rest = after.split_once('>').map_or("", |(_, after)| after);
+    }
+    text.push_str(rest);
+    text
+}
+
 /// Returns `text` with one space between words, trimmed.
 pub(in crate::extract) fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

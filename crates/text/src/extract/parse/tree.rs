@@ -163,6 +163,13 @@ impl Head {
     }
 }
 
+impl Node {
+    /// Returns true if the node holds the block.
+    pub(in crate::extract) fn holds(&self, block: usize) -> bool {
+        (self.first_block as usize..self.end_block as usize).contains(&block)
+    }
+}
+
 impl Tree {
     /// Removes the last page and keeps the memory.
     pub(in crate::extract) fn clear(&mut self) {
@@ -179,6 +186,21 @@ impl Tree {
     /// Returns the bytes of text of the whole page.
     pub(in crate::extract) fn bytes(&self) -> u64 {
         self.blocks.iter().map(|block| u64::from(block.counts.bytes)).sum()
+    }
+
+    /// Returns the bytes of text in `blocks`.
+    pub(in crate::extract) fn bytes_of(&self, blocks: &[u32]) -> u64 {
+        blocks.iter().map(|&block| u64::from(self.blocks[block as usize].counts.bytes)).sum()
+    }
+
+    /// Returns the elements around a block, from the inside out.
+    pub(in crate::extract) fn around(&self, block: &Block) -> impl Iterator<Item = &Node> {
+        self.ancestors(block.node).map(|node| &self.nodes[node as usize])
+    }
+
+    /// Returns the level of the heading that a block is.
+    pub(in crate::extract) fn heading_level(&self, block: &Block) -> Option<u8> {
+        self.around(block).take(3).map(|node| node.tag.heading_level()).find(|level| *level != 0)
     }
 
     /// Returns `node` and the nodes above it, from the inside out.

@@ -69,7 +69,7 @@ struct Node {
 
 /// The value of each pointer, by its number.
 #[derive(Debug)]
-pub(super) struct Found<'de> {
+pub(super) struct PointedValues<'de> {
     values: Vec<Option<&'de RawValue>>,
     texts: Vec<Option<Texts>>,
 }
@@ -78,7 +78,7 @@ pub(super) struct Found<'de> {
 #[derive(Debug, Default)]
 pub(super) struct Texts(pub(super) Vec<Text>);
 
-impl<'de> Found<'de> {
+impl<'de> PointedValues<'de> {
     /// Returns the raw value, unless it was read as texts.
     pub(super) fn value(&self, number: usize) -> Option<&'de RawValue> {
         self.values[number]
@@ -123,14 +123,14 @@ impl Selector {
     ///
     /// # Errors
     /// `json` is not valid JSON.
-    pub(super) fn select<'de>(&self, json: &'de str) -> serde_json::Result<Found<'de>> {
+    pub(super) fn select<'de>(&self, json: &'de str) -> serde_json::Result<PointedValues<'de>> {
         self.walk(json, &self.is_text).or_else(|_| self.walk(json, &[]))
     }
 
-    fn walk<'de>(&self, json: &'de str, is_text: &[bool]) -> serde_json::Result<Found<'de>> {
+    fn walk<'de>(&self, json: &'de str, is_text: &[bool]) -> serde_json::Result<PointedValues<'de>> {
         let pointers = self.is_text.len();
         let texts = (0..pointers).map(|_| None).collect();
-        let mut found = Found { values: vec![None; pointers], texts };
+        let mut found = PointedValues { values: vec![None; pointers], texts };
         let mut deserializer = serde_json::Deserializer::from_str(json);
         Walk { node: &self.root, is_text, found: &mut found }.deserialize(&mut deserializer)?;
         deserializer.end()?;
@@ -142,7 +142,7 @@ impl Selector {
 struct Walk<'n, 'f, 'de> {
     node: &'n Node,
     is_text: &'n [bool],
-    found: &'f mut Found<'de>,
+    found: &'f mut PointedValues<'de>,
 }
 
 impl<'de> DeserializeSeed<'de> for Walk<'_, '_, 'de> {

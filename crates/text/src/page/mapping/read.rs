@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::pointer::Found;
+use super::pointer::PointedValues;
 use super::{Mapping, NoPage, Skip, Source, WITHDRAWN, value};
 use crate::page::body::{BodyForm, GivenBody};
 use crate::page::error::PageError;
@@ -152,7 +152,7 @@ impl Mapping {
     }
 }
 
-fn says_no_page(condition: &NoPage, found: &Found<'_>, hits: u64) -> bool {
+fn says_no_page(condition: &NoPage, found: &PointedValues<'_>, hits: u64) -> bool {
     match condition {
         NoPage::Says(slot, truth) => {
             found.value(slot.number).is_some_and(|value| value.get() == if *truth { "true" } else { "false" })
@@ -174,7 +174,7 @@ fn key_as_url(message: &Message<'_>) -> Result<Option<String>, PageError> {
 struct Picking<'m, 'de> {
     mapping: &'m Mapping,
     message: &'m Message<'m>,
-    found: Found<'de>,
+    found: PointedValues<'de>,
     json: &'de str,
     rules: PageRules,
     lone_surrogates: u32,

@@ -101,7 +101,7 @@ struct Article<'a> {
 
 impl<'a> Article<'a> {
     fn find(tree: &'a Tree, html: &'a [u8], sums: &'a [Sums], headline: usize) -> Self {
-        let around = || tree.ancestors(tree.blocks[headline].node).map(|node| &tree.nodes[node as usize]);
+        let around = || tree.around(&tree.blocks[headline]);
         let is_main = |node: &&Node| node.hints & hints::MAIN != 0 || node.tag == Tag::Article;
         let mut article = Self {
             tree,
@@ -222,12 +222,7 @@ impl<'a> Article<'a> {
         let is_alike = |first: &&Node| {
             (first.tag, first.signature) == (node.tag, node.signature) && first.end_block <= node.first_block
         };
-        let level = |block: usize| {
-            let mut above = self.tree.ancestors(self.tree.blocks[block].node).take(3);
-            above.find_map(|node| {
-                Some(self.tree.nodes[node as usize].tag.heading_level()).filter(|level| *level != 0)
-            })
-        };
+        let level = |block: usize| self.tree.heading_level(&self.tree.blocks[block]);
         if !self.firsts.iter().any(is_alike) || self.prose(node, 0) < ARTICLE_BYTES_MIN {
             return false;
         }

@@ -10,7 +10,7 @@ use crate::extract::main_text::features::{
 };
 use crate::extract::parse::hints;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Block, Tree, block_flag};
+use crate::extract::parse::tree::{Block, Node, Tree, block_flag};
 
 impl Features {
     pub(in crate::extract) fn own_features(
@@ -56,8 +56,7 @@ impl Features {
         row.set(Feature::IsDivision, i16::from(matches!(tag, Tag::Div | Tag::Section | Tag::Custom)));
         row.set(Feature::IsDefinition, i16::from(matches!(tag, Tag::Dd | Tag::Dt)));
         let mut in_heading = tag.heading_level() != 0;
-        for (up, node) in tree.ancestors(block.node).take(ANCESTORS_MAX).enumerate() {
-            let node = &tree.nodes[node as usize];
+        for (up, node) in tree.around(block).take(ANCESTORS_MAX).enumerate() {
             match node.tag {
                 Tag::Table => row.add(Feature::InTable),
                 Tag::Ul | Tag::Ol => row.add(Feature::InList),
@@ -153,8 +152,7 @@ impl Features {
         let good = hints::CONTENT | hints::ARTICLE | hints::MAIN | hints::POST;
         let strong = hints::BOILERPLATE
             & !(hints::WIDGET | hints::HEADER | hints::TITLE | hints::CAPTION | hints::LIST);
-        for (up, node) in tree.ancestors(block.node).take(ANCESTORS_MAX).enumerate() {
-            let node = &tree.nodes[node as usize];
+        for (up, node) in tree.around(block).take(ANCESTORS_MAX).enumerate() {
             if up < 3 {
                 near |= i16::from(node.hints & strong != 0) << (2 - up);
                 near_content |= i16::from(node.hints & good != 0) << (2 - up);
@@ -221,8 +219,7 @@ pub(in crate::extract) fn ancestor_ranges(tree: &Tree, at: usize, block: &Block)
     let mut range = (at as u32, at as u32 + 1);
     let mut ancestor_ranges = [range; ANCESTORS];
     let mut ancestor = 0;
-    for node in tree.ancestors(block.node).take(ANCESTORS_MAX) {
-        let node = &tree.nodes[node as usize];
+    for node in tree.around(block).take(ANCESTORS_MAX) {
         if (node.first_block, node.end_block) != range && node.end_block - node.first_block > 1 {
             range = (node.first_block, node.end_block);
             ancestor_ranges[ancestor..].fill(range);
@@ -307,10 +304,10 @@ fn are_line_numbers(html: &[u8], is_in_row_of_code: bool) -> bool {
 
 /// Returns true if the block is in a cell of a table, and program text follows.
 fn is_in_row_of_code(tree: &Tree, at: usize) -> bool {
-    let is_cell = |node: u32| matches!(tree.nodes[node as usize].tag, Tag::Td | Tag::Th);
+    let is_cell = |node: &Node| matches!(node.tag, Tag::Td | Tag::Th);
     let next = tree.blocks.get(at + 1);
     next.is_some_and(|next| next.features & block_flag::PREFORMATTED != 0)
-        && tree.ancestors(tree.blocks[at].node).take(3).any(is_cell)
+        && tree.around(&tree.blocks[at]).take(3).any(is_cell)
 }
 
 /// Classifies the end of a text: 4 sentence or closing bracket, 3 colon, 2 comma or semicolon, 1 other.

@@ -7,7 +7,7 @@
 //! by the share of links.
 
 use crate::extract::main_text::features::columns::Feature;
-use crate::extract::main_text::features::{Features, Sums, clamp, share};
+use crate::extract::main_text::features::{ANCESTORS, Features, Sums, clamp, distance, share};
 use crate::extract::parse::hints;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
@@ -33,29 +33,22 @@ pub(in crate::extract) struct Candidates {
     readable: (u32, u32),
     /// Block range of the first node that is named as the main text.
     named: Option<(u32, u32)>,
-    /// For each node, the innermost article around it.
-    articles: Vec<u32>,
-    /// The node of each article.
-    article_nodes: Vec<u32>,
+    /// For each node, the number of the innermost article around it, from 1 (0 for none), and its block range.
+    articles: Vec<(u32, (u32, u32))>,
 }
-
-const NO_ARTICLE: u32 = u32::MAX;
 
 impl Candidates {
     pub(in crate::extract) fn gather(&mut self, tree: &Tree, sums: &[Sums]) {
         self.score(tree, sums);
         self.named = None;
         self.articles.clear();
-        self.article_nodes.clear();
-        let all = sums[tree.blocks.len()].text;
-        for (at, node) in tree.nodes.iter().enumerate() {
-            let above = self.articles.get(node.parent as usize).copied().unwrap_or(NO_ARTICLE);
-            if node.tag == Tag::Article {
-                self.articles.push(self.article_nodes.len() as u32);
-                self.article_nodes.push(at as u32);
-            } else {
-                self.articles.push(above);
-            }
+        let (all, mut number) = (sums[tree.blocks.len()].text, 0);
+        for node in &tree.nodes {
+            let above = self.articles.get(node.parent as usize).copied().unwrap_or_default();
+            let is_article = node.tag == Tag::Article;
+            number += u32::from(is_article);
+            let own = (number, (node.first_block, node.end_block));
+            self.articles.push(if is_article { own } else { above });
             let text = sums[node.end_block as usize].text - sums[node.first_block as usize].text;
             if self.named.is_none() && is_named(node.hints) && share(text, all) >= NAMED_SHARE_MIN {
                 self.named = Some((node.first_block, node.end_block));
@@ -100,17 +93,6 @@ impl Candidates {
             }
         }
     }
-
-    /// Returns the number of the article around a node, from 1 (0 for none), and its block range.
-    fn article(&self, tree: &Tree, node: u32) -> (u32, (u32, u32)) {
-        match self.articles[node as usize] {
-            NO_ARTICLE => (0, (0, 0)),
-            article => {
-                let node = &tree.nodes[self.article_nodes[article as usize] as usize];
-                (article + 1, (node.first_block, node.end_block))
-            }
-        }
-    }
 }
 
 const GOOD: hints::Hints = hints::CONTENT | hints::ARTICLE | hints::MAIN | hints::POST;
@@ -133,18 +115,15 @@ impl Features {
         let holds = |(first, end): (u32, u32), place: usize| first as usize <= place && place < end as usize;
         let node = tree.blocks[at].node;
         let points = tree.ancestors(node).take(3).map(|node| self.candidates.points[node as usize]).max();
-        let (article, article_blocks) = self.candidates.article(tree, node);
+        let (article, article_blocks) = self.candidates.articles[node as usize];
         let anchor = self.described.anchor;
         // Returns the number of steps from this block up to the node that holds it and the block `place`, and that
         // node's share of the page's text.
         let way = |place: Option<usize>| {
             let Some(place) = place else { return (-1, 0) };
-            let mut ancestor_ranges = self.ancestor_ranges[at].iter().enumerate();
-            ancestor_ranges
-                .find(|(_, ancestor)| holds(**ancestor, place))
-                .map_or((crate::extract::main_text::features::ANCESTORS as i16, 1000), |(up, ancestor)| {
-                    (up as i16, text(*ancestor))
-                })
+            let mut around = self.ancestor_ranges[at].iter().enumerate();
+            let found = around.find(|(_, ancestor)| holds(**ancestor, place));
+            found.map_or((ANCESTORS as i16, 1000), |(up, ancestor)| (up as i16, text(*ancestor)))
         };
         let (anchor_up, anchor_text) = way(anchor);
         let (title_up, title_text) = way(title);
@@ -154,10 +133,7 @@ impl Features {
             (Feature::DescribedBody, self.described.shares[at][2]),
             (Feature::PageDescribed, self.described.anchor_share),
             (Feature::PageBody, clamp(self.described.body.count)),
-            (
-                Feature::SinceAnchor,
-                anchor.map_or(-1000, |anchor| crate::extract::main_text::features::distance(anchor, at)),
-            ),
+            (Feature::SinceAnchor, anchor.map_or(-1000, |anchor| distance(anchor, at))),
             (Feature::AnchorUp, anchor_up),
             (Feature::AnchorText, anchor_text),
             (

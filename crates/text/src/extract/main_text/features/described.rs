@@ -6,6 +6,9 @@
 //! description. Texts are compared by their letters alone: lower case, without tags, white space and punctuation. Cost:
 //! 2 ns per byte for the first [`BLOCK_BYTES`] bytes of each block, only on pages with a description.
 
+use crate::extract::main_text::features::share;
+use crate::extract::main_text::json::Json;
+use crate::extract::main_text::linked_text::{article_bodies, article_body, steps};
 use crate::extract::parse::entities::{Reference, reference};
 
 /// Length in bytes of the windows in which letters are compared: five Chinese characters, or three English words.
@@ -59,12 +62,8 @@ impl Windows {
     }
 }
 
-/// Names of the values of linked data that hold text which the page shows.
-const TEXT_NAMES: [&[u8]; 4] =
-    [b"\"articleBody\"", b"\"recipeInstructions\"", b"\"recipeIngredient\"", b"\"step\""];
-
-/// Minimum length in bytes of an article's text in linked data that counts as a text.
-const BODY_BYTES_MIN: usize = 100;
+/// Names of values of linked data, of which a script with text that the page shows has one.
+const TEXT_NAMES: [&str; 4] = ["articleBody", "recipeInstructions", "recipeIngredient", "\"step\""];
 
 /// Number of windows of linked data's texts above which no further text is read: the set would be too full.
 const TOLD_COUNT_MAX: u32 = 8192;
@@ -78,7 +77,7 @@ pub(in crate::extract) struct Described {
     pub(in crate::extract) description: Windows,
     pub(in crate::extract) body: Windows,
     /// The texts of linked data.
-    told: Windows,
+    pub(in crate::extract) told: Windows,
     /// For each block, true if its text is in linked data.
     pub(in crate::extract) is_told: Vec<bool>,
     letters: Vec<u8>,
@@ -96,16 +95,11 @@ pub(in crate::extract) struct Described {
 const ANCHOR_SHARE_MIN: i16 = 250;
 
 impl Described {
-    /// Returns true if linked data holds text.
-    pub(in crate::extract) fn has_told(&self) -> bool {
-        self.told.count > 0
-    }
-
     /// Reads the descriptions, then looks for them in `blocks`, the sources of all blocks in order.
     pub(in crate::extract) fn gather<'a, 'b>(
         &mut self,
         descriptions: impl Iterator<Item = &'a [u8]>,
-        linked: impl Iterator<Item = &'a [u8]> + Clone,
+        linked: impl Iterator<Item = &'a str>,
         blocks: impl Iterator<Item = &'b [u8]>,
     ) {
         self.description.clear();
@@ -120,12 +114,14 @@ impl Described {
             }
             last = text;
         }
-        if let Some(body) = article_body(linked.clone()) {
-            self.body.add(body, &mut self.letters);
+        let holds_text = |script: &&str| TEXT_NAMES.iter().any(|name| script.contains(name));
+        let scripts: Vec<Json<'_>> = linked.filter(holds_text).map(Json::parse).collect();
+        if let Some(body) = scripts.iter().find_map(article_body) {
+            self.body.add(body.as_bytes(), &mut self.letters);
         }
-        for text in linked.flat_map(texts) {
+        for text in scripts.iter().flat_map(|script| article_bodies(script).chain(steps(script))) {
             if self.told.count < TOLD_COUNT_MAX {
-                self.told.add(text, &mut self.letters);
+                self.told.add(text.as_bytes(), &mut self.letters);
             }
         }
         self.shares.clear();
@@ -141,16 +137,16 @@ impl Described {
             let mut shares = [0; 3];
             if self.description.count > 0 {
                 let (all, found) = self.description.found_in(&self.letters);
-                shares[0] = crate::extract::main_text::features::share(found, all);
-                shares[1] = crate::extract::main_text::features::share(found, self.description.count);
+                shares[0] = share(found, all);
+                shares[1] = share(found, self.description.count);
             }
             if self.body.count > 0 {
                 let (all, found) = self.body.found_in(&self.letters);
-                shares[2] = crate::extract::main_text::features::share(found, all);
+                shares[2] = share(found, all);
             }
             let told = if self.told.count > 0 { self.told.found_in(&self.letters) } else { (0, 0) };
-            self.is_told.push(crate::extract::main_text::features::share(told.1, told.0) >= TOLD_SHARE_MIN);
-            // Among equal blocks the first one counts, because teasers of the same story come later.
+            self.is_told.push(share(told.1, told.0) >= TOLD_SHARE_MIN);
+            // Among equal blocks the first one counts, because teasers of the same article come later.
             if shares[1] > self.anchor_share {
                 (self.anchor, self.anchor_share) = (Some(at), shares[1]);
             }
@@ -162,53 +158,10 @@ impl Described {
     }
 }
 
-/// Returns the article's text in the scripts of linked data: the first one of at least [`BODY_BYTES_MIN`] bytes.
-pub(in crate::extract) fn article_body<'a>(mut linked: impl Iterator<Item = &'a [u8]>) -> Option<&'a [u8]> {
-    let [name, ..] = TEXT_NAMES;
-    linked.find_map(|script| {
-        let body = value(&script[memchr::memmem::find(script, name)? + name.len()..]).strip_prefix(b"\"")?;
-        body.strip_suffix(b"\"").filter(|body| body.len() >= BODY_BYTES_MIN)
-    })
-}
-
-/// Returns the values of linked data that hold text, as they are written: strings, or lists and objects with strings.
-fn texts(linked: &[u8]) -> impl Iterator<Item = &[u8]> {
-    TEXT_NAMES.iter().flat_map(move |name| {
-        let mut rest = linked;
-        std::iter::from_fn(move || {
-            let at = memchr::memmem::find(rest, name)?;
-            let found = value(&rest[at + name.len()..]);
-            rest = &rest[at + name.len() + found.len()..];
-            Some(found)
-        })
-    })
-}
-
-/// Returns the JSON value after a name and its colon, up to the end of the string, list or object.
-fn value(source: &[u8]) -> &[u8] {
-    let source = source.trim_ascii_start();
-    let source = source.strip_prefix(b":").unwrap_or_default().trim_ascii_start();
-    let (mut depth, mut quoted, mut at) = (0_u32, false, 0);
-    while let Some(&byte) = source.get(at) {
-        match (quoted, byte) {
-            (true, b'\\') => at += 1,
-            (_, b'"') => quoted = !quoted,
-            (false, b'[' | b'{') => depth += 1,
-            (false, b']' | b'}') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-        if depth == 0 && !quoted {
-            break;
-        }
-    }
-    &source[..at.min(source.len())]
-}
-
 /// Calls `each` with an index below [`BITS`] for each window.
 fn each_window(letters: &[u8], mut each: impl FnMut(usize)) {
     const FACTOR: u32 = 0x0100_0193;
-    const LAST: u32 = power(FACTOR, WINDOW);
+    const LAST: u32 = FACTOR.wrapping_pow(WINDOW as u32);
     let mut hash = 0_u32;
     for (at, &byte) in letters.iter().enumerate() {
         hash = hash.wrapping_mul(FACTOR).wrapping_add(u32::from(byte) + 1);
@@ -219,15 +172,6 @@ fn each_window(letters: &[u8], mut each: impl FnMut(usize)) {
             each((hash.wrapping_mul(0x9e37_79b1) >> 15) as usize % BITS);
         }
     }
-}
-
-const fn power(base: u32, exponent: usize) -> u32 {
-    let (mut result, mut left) = (1_u32, exponent);
-    while left > 0 {
-        result = result.wrapping_mul(base);
-        left -= 1;
-    }
-    result
 }
 
 /// Replaces `letters` by the letters of `text`, at most `most` bytes of them.
@@ -302,7 +246,7 @@ mod tests {
         let mut described = Described::default();
         described.gather(
             std::iter::once(description.as_bytes()),
-            std::iter::once(linked.as_bytes()),
+            std::iter::once(linked),
             blocks.iter().map(|block| block.as_bytes()),
         );
         described
@@ -348,11 +292,6 @@ mod tests {
             ],
         );
         assert_eq!(described.is_told, [true, true, false, false]);
-        for broken in
-            [r#""step":["#, r#""articleBody":"a\"#, r#""articleBody""#, r#""step":]}"#, r#""step":{"a":"}""#]
-        {
-            texts(broken.as_bytes()).for_each(drop);
-        }
     }
 
     #[test]

@@ -98,7 +98,8 @@ pub(in crate::extract) struct Features {
     candidates: Candidates,
     /// For each node, the hints of itself and of those above it; boilerplate hints only if trusted.
     trusted: Vec<Hints>,
-    phrases: Vec<Phrases>,
+    /// For each block, the kinds of phrases in it.
+    pub(in crate::extract) phrases: Vec<Phrases>,
     /// For each block, the range from the heading above it to the next one.
     pub(in crate::extract) sections: Vec<(u32, u32)>,
     /// For each block, true if a rule excludes it from the main text, whatever its score.
@@ -116,8 +117,7 @@ pub(super) fn is_prose(block: &Block) -> bool {
 
 /// Returns true if the block is a heading.
 pub(in crate::extract) fn is_heading(tree: &Tree, block: &Block) -> bool {
-    let mut above = tree.ancestors(block.node).take(3);
-    above.any(|node| tree.nodes[node as usize].tag.heading_level() != 0)
+    tree.heading_level(block).is_some()
 }
 
 /// Returns `part` in thousandths of `whole`.
@@ -136,16 +136,6 @@ fn distance(from: usize, to: usize) -> i16 {
 }
 
 impl Features {
-    /// Returns the values of one block.
-    pub(in crate::extract) fn row_of(&self, block: usize) -> Vec<i16> {
-        self.columns.features(block)
-    }
-
-    /// Returns for each block the kinds of phrases in it.
-    pub(in crate::extract) fn phrases(&self) -> &[Phrases] {
-        &self.phrases
-    }
-
     /// Returns the hints of the elements around a block, as far as they are trusted.
     pub(in crate::extract) fn hints(&self, block: &Block) -> Hints {
         self.trusted[block.node as usize]
@@ -163,7 +153,7 @@ impl Features {
 
     /// Returns true if linked data holds text that the page shows.
     pub(in crate::extract) fn has_told(&self) -> bool {
-        self.described.has_told()
+        self.described.told.count > 0
     }
 
     /// Returns true if the block has a part of the page's description or of the texts in its linked data.
@@ -246,10 +236,11 @@ impl Features {
 
     fn describe(&mut self, tree: &Tree, html: &[u8]) {
         let text = |segment: Segment| html.get(segment.range());
+        let script = |segment: Segment| std::str::from_utf8(text(segment)?).ok();
         let linked = tree.marks.iter().filter(|mark| mark.kind == MarkKind::LinkedData);
         self.described.gather(
             tree.head.descriptions.into_iter().flatten().filter_map(text),
-            linked.filter_map(|mark| text(mark.value)),
+            linked.filter_map(|mark| script(mark.value)),
             tree.blocks.iter().map(|block| source(tree, block, html)),
         );
     }

@@ -7,7 +7,7 @@ use crate::extract::main_text::features::columns::{Feature, Row};
 use crate::extract::main_text::features::phrases::{self, Phrases};
 use crate::extract::main_text::features::{ANCESTORS_MAX, Sums, clamp, distance, is_heading, share, source};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Tree, declared};
+use crate::extract::parse::tree::{Block, Tree, declared};
 
 /// Maximum bytes of a title that are compared with blocks, because every block is searched for in it.
 const TITLE_BYTES_MAX: usize = 2048;
@@ -69,12 +69,9 @@ impl<'a> Page<'a> {
             {
                 page.title_block = Some(at);
             }
-            let above = tree.ancestors(block.node).take(3);
-            let level =
-                above.map(|node| tree.nodes[node as usize].tag.heading_level()).find(|level| *level != 0);
-            if let Some(level) = level.filter(|level| *level < highest)
+            if let Some(level) = tree.heading_level(block).filter(|level| *level < highest)
                 && (page.is_title(source(tree, block, html)) || is_social(source(tree, block, html)))
-                && !is_apart(tree, block.node)
+                && !is_apart(tree, block)
             {
                 (page.headline, highest) = (Some(at), level);
             }
@@ -92,8 +89,7 @@ impl<'a> Page<'a> {
         self.largest_similar = similar.iter().map(|(_, bytes, _)| *bytes).max().unwrap_or(0);
         for (block, phrases) in tree.blocks.iter().zip(phrases) {
             self.headings += u32::from(is_heading(tree, block));
-            let item =
-                tree.ancestors(block.node).take(3).any(|node| tree.nodes[node as usize].tag == Tag::Li);
+            let item = tree.around(block).take(3).any(|node| node.tag == Tag::Li);
             self.item_bytes += if item { block.counts.bytes } else { 0 };
             self.shop_phrases += phrases >> phrases::SHOP & 1;
             self.dates += phrases >> phrases::DATE & 1;
@@ -163,10 +159,10 @@ fn holds_title(title: &[u8], text: &[u8]) -> bool {
     text.len() >= 8 && text.len() <= title.len() && memchr::memmem::find(title, text).is_some()
 }
 
-/// Returns true if the node is in a side column, a menu or a footer.
-fn is_apart(tree: &Tree, node: u32) -> bool {
-    let mut above = tree.ancestors(node).take(ANCESTORS_MAX).map(|node| tree.nodes[node as usize].tag);
-    above.any(|tag| matches!(tag, Tag::Aside | Tag::Nav | Tag::Footer))
+/// Returns true if the block is in a side column, a menu or a footer.
+fn is_apart(tree: &Tree, block: &Block) -> bool {
+    let mut around = tree.around(block).take(ANCESTORS_MAX);
+    around.any(|node| matches!(node.tag, Tag::Aside | Tag::Nav | Tag::Footer))
 }
 
 /// Returns the run of blocks with the largest sum of balances (Kadane's algorithm).

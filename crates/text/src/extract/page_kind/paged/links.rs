@@ -6,7 +6,10 @@
 
 use memchr::{memchr, memchr_iter, memrchr};
 
+use crate::extract::page_kind::list;
 use crate::extract::parse::entities;
+use crate::extract::parse::scan::values;
+use crate::extract::parse::text::without_tags;
 
 /// Maximum length of a link in bytes; a longer one does not lead to a page of an article.
 const HREF_BYTES_MAX: usize = 512;
@@ -29,16 +32,6 @@ pub(super) enum Label {
     /// Anything else.
     Other,
 }
-
-/// Words for a page.
-const PAGE: [&str; 10] =
-    ["page", "页", "頁", "ページ", "페이지", "seite", "página", "pagina", "страниц", "strona"];
-/// Beginnings of phrases for "next" or "previous".
-#[rustfmt::skip]
-const NEXT: [&str; 16] = [
-    "next", "prev", "weiter", "zurück", "suivant", "précédent", "siguiente", "anterior", "próxim",
-    "следующ", "предыдущ", "далее", "次", "前", "다음", "이전",
-];
 
 /// A link.
 #[derive(Debug, Clone, Copy)]
@@ -95,16 +88,7 @@ impl Link<'_> {
         let from = end + memchr(b'>', &bytes[end..(end + TAG_BYTES_MAX).min(bytes.len())])? + 1;
         let content = &bytes[from..(from + LABEL_BYTES_MAX).min(bytes.len())];
         let length = content.windows(3).position(|bytes| bytes.eq_ignore_ascii_case(b"</a"))?;
-        let mut text = String::new();
-        let mut in_tag = false;
-        for c in self.html.get(from..from + length)?.chars() {
-            match c {
-                '<' => in_tag = true,
-                '>' if in_tag => in_tag = false,
-                _ if !in_tag => text.push(c),
-                _ => {}
-            }
-        }
+        let text = without_tags(self.html.get(from..from + length)?);
         Some(entities::decoded(&text).to_lowercase())
     }
 
@@ -117,16 +101,9 @@ impl Link<'_> {
     /// Returns true if the tag's `rel` is `next` or `prev`.
     fn is_next(&self) -> bool {
         let bytes = self.html.as_bytes();
-        let before = &bytes[self.tag_start()..self.start];
-        let after = &bytes[self.start..(self.start + TAG_BYTES_MAX).min(bytes.len())];
-        let end = memchr(b'>', after).unwrap_or(after.len());
-        [before, &after[..end]].into_iter().any(|tag| {
-            let rel = tag.windows(4).position(|name| name.eq_ignore_ascii_case(b"rel="));
-            let value = rel.map(|at| tag[at + 4..].trim_ascii_start());
-            let value =
-                value.map(|value| value.strip_prefix(b"\"").or(value.strip_prefix(b"'")).unwrap_or(value));
-            value.is_some_and(|value| [&b"next"[..], b"prev"].iter().any(|word| value.starts_with(word)))
-        })
+        let bytes = &bytes[..(self.start + TAG_BYTES_MAX).min(bytes.len())];
+        let [rel] = values(bytes, self.tag_start() + 1, ["rel"]);
+        rel.starts_with(b"next") || rel.starts_with(b"prev")
     }
 }
 
@@ -140,9 +117,9 @@ fn label(text: &str) -> Label {
         if has_arrow() { Label::Next } else { Label::Other }
     } else if words.chars().nth(LABEL_CHARS_MAX).is_some() {
         Label::Other
-    } else if PAGE.iter().any(|word| words.contains(word)) {
+    } else if list("page").iter().any(|word| words.contains(word)) {
         Label::Page
-    } else if NEXT.iter().any(|word| words.starts_with(word)) {
+    } else if list("next").iter().any(|word| words.starts_with(word)) {
         Label::Next
     } else {
         Label::Other

@@ -54,7 +54,7 @@ fn is_paragraph(block: &Block) -> bool {
 }
 
 fn is_heading(tree: &Tree, block: &Block) -> bool {
-    tree.ancestors(block.node).take(2).any(|node| tree.nodes[node as usize].tag.heading_level() != 0)
+    tree.heading_level(block).is_some()
 }
 
 #[cfg(test)]

@@ -3,10 +3,8 @@
 //! In: a title, and the page's number from its URL. Out: the words of the title in lower case; `None` if no word is
 //! left. Cost: linear in the title's length.
 
-/// Words for "page" before its number.
-const WORDS: [&str; 8] = ["page", "p", "pg", "seite", "página", "pagina", "strona", "страница"];
-/// Words between a page's number and the number of pages.
-const OF: [&str; 6] = ["of", "von", "de", "sur", "из", "共"];
+use crate::extract::page_kind::list;
+
 /// Numbers written as words.
 const CHINESE: [char; 10] = ['一', '二', '三', '四', '五', '六', '七', '八', '九', '十'];
 
@@ -57,7 +55,7 @@ fn page_label_words(words: &[String], number: u32, is_first: bool) -> usize {
     let is_number = |at: usize| word(at).parse().is_ok_and(|total: u32| (number..100).contains(&total));
     // Some URLs count from 0, and that of a first page may have no number.
     let is_page = |at: usize| word(at).parse().is_ok_and(|found: u32| found == number || found == number + 1);
-    let of_total = |at: usize| match (OF.contains(&word(at)), is_number(at), is_number(at + 1)) {
+    let of_total = |at: usize| match (list("of").contains(&word(at)), is_number(at), is_number(at + 1)) {
         (true, _, true) => 2 + usize::from(matches!(word(at + 2), "页" | "頁")),
         (false, true, _) => 1,
         _ => 0,
@@ -70,7 +68,7 @@ fn page_label_words(words: &[String], number: u32, is_first: bool) -> usize {
     if word(0) == "第" && (is_page(1) || is_chinese()) && matches!(word(2), "页" | "頁") {
         return 3 + of_total(3);
     }
-    if WORDS.contains(&word(0)) && is_page(1) {
+    if list("page number").contains(&word(0)) && is_page(1) {
         return 2 + of_total(2);
     }
     // `Tea (2)`, `Tea 2/5`, `2 of 5`.

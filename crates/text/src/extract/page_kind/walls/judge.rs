@@ -6,7 +6,7 @@
 
 use crate::extract::document::Wall;
 use crate::extract::page_kind::walls::meanings::{self, Meanings, Sentence};
-use crate::extract::page_kind::walls::phrases::{self, Found, Strength};
+use crate::extract::page_kind::walls::phrases::{self, PhraseMatch, Strength};
 
 /// The origin of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +102,12 @@ struct Evidence {
     weak: u32,
     password: u32,
     mark: u32,
+    /// Bytes of sentences without any of its meanings.
+    unsaid: u32,
+    /// Bytes of sentences before the first one that has one of its meanings.
+    unsaid_before: u32,
+    /// True if one of its meanings has occurred.
+    has_begun: bool,
 }
 
 impl Evidence {
@@ -138,12 +144,6 @@ pub(super) struct Judge {
     said: Meanings,
     /// Bytes of all blocks.
     said_bytes: u32,
-    /// For each kind of wall, bytes of sentences without any of its meanings.
-    unsaid_bytes: [u32; Wall::ALL.len()],
-    /// For each kind of wall, bytes of sentences before the first one that has one of its meanings.
-    unsaid_before: [u32; Wall::ALL.len()],
-    /// For each kind of wall, true if one of its meanings has occurred.
-    begun: [bool; Wall::ALL.len()],
     /// True for a page with markup. A text alone has no buttons, and may be part of a longer text.
     is_page: bool,
     /// The page's title in lower case.
@@ -151,7 +151,7 @@ pub(super) struct Judge {
     /// The meanings of each sentence of the last text.
     each_said: Vec<Meanings>,
     lower: String,
-    found: Vec<Found>,
+    found: Vec<PhraseMatch>,
     sentences: Vec<(usize, usize)>,
     meant: Vec<Sentence>,
 }
@@ -209,16 +209,15 @@ impl Judge {
         let mut found = std::mem::take(&mut self.found);
         for wall in Wall::ALL {
             let evidence = &mut self.evidence[wall as usize];
-            let mut strong = 0;
+            let mut is_new = false;
             for one in found.iter().filter(|one| one.wall == wall && !self.seen.contains(&one.phrase)) {
+                is_new = true;
                 match one.strength {
-                    Strength::Strong => strong += 1,
+                    Strength::Strong => evidence.strong += 1,
                     Strength::Weak => evidence.weak += 1,
                     Strength::Alone => evidence.weak += u32::from(!filled[wall as usize]),
                 }
             }
-            let is_new = found.iter().any(|one| one.wall == wall && !self.seen.contains(&one.phrase));
-            evidence.strong += strong;
             if filled[wall as usize] && is_new {
                 evidence.filled += 1;
                 let alone = found.iter().filter(|one| one.wall == wall && one.strength == Strength::Alone);
@@ -249,14 +248,14 @@ impl Judge {
     fn count_unsaid(&mut self, lower: &str) {
         for (&(from, to), &said) in self.sentences.iter().zip(&self.each_said) {
             for wall in Wall::ALL {
-                let at = wall as usize;
+                let evidence = &mut self.evidence[wall as usize];
                 if !meanings::is_other(said, wall) {
-                    self.begun[at] = true;
+                    evidence.has_begun = true;
                     continue;
                 }
                 let bytes = weight(&lower[from..to]);
-                self.unsaid_bytes[at] += bytes;
-                self.unsaid_before[at] += if self.begun[at] { 0 } else { bytes };
+                evidence.unsaid += bytes;
+                evidence.unsaid_before += if evidence.has_begun { 0 } else { bytes };
             }
         }
     }
@@ -297,7 +296,7 @@ impl Judge {
         self.is_small_form
             && (self.said_bytes <= FORM_BYTES_MAX
                 || (self.said_bytes <= SAID_BYTES_MAX
-                    && self.unsaid_bytes[Wall::Login as usize] <= FORM_UNSAID_BYTES_MAX
+                    && self.evidence[Wall::Login as usize].unsaid <= FORM_UNSAID_BYTES_MAX
                     && meanings::asks_for_account(self.said)))
     }
 
@@ -306,10 +305,11 @@ impl Judge {
         if wall == Wall::Login && self.is_form() {
             return true;
         }
+        let evidence = &self.evidence[wall as usize];
         self.is_page
             && self.said_bytes <= SAID_BYTES_MAX
-            && self.unsaid_bytes[wall as usize] <= UNSAID_BYTES_MAX
-            && self.unsaid_before[wall as usize] <= UNSAID_BEFORE_BYTES_MAX
+            && evidence.unsaid <= UNSAID_BYTES_MAX
+            && evidence.unsaid_before <= UNSAID_BEFORE_BYTES_MAX
             && meanings::is_wall(self.said, wall)
     }
 
@@ -370,7 +370,7 @@ impl Judge {
         self.found.clear();
         self.found.extend(phrases::find(lower));
         // A phrase within a longer one of the same wall does not count.
-        let longest = |one: &Found, all: &[Found]| {
+        let longest = |one: &PhraseMatch, all: &[PhraseMatch]| {
             !all.iter().any(|other| {
                 other.wall == one.wall
                     && other.start <= one.start
@@ -429,7 +429,7 @@ fn allowed(wall: Wall, points: u32, is_meant: bool) -> u32 {
 }
 
 /// Returns the bytes of a text that its phrases do not account for, added up over its sentences.
-fn others(lower: &str, sentences: &[(usize, usize)], found: &[Found], meant: &[Sentence]) -> u32 {
+fn others(lower: &str, sentences: &[(usize, usize)], found: &[PhraseMatch], meant: &[Sentence]) -> u32 {
     let other = |&(from, to): &(usize, usize)| {
         let here = || meant.iter().filter(|sentence| sentence.start == from);
         if here().any(|sentence| sentence.is_whole) {
@@ -460,7 +460,7 @@ fn divide(lower: &str, sentences: &mut Vec<(usize, usize)>) {
 }
 
 /// Returns how many bytes of the sentence around a phrase the phrase accounts for.
-fn credit(one: &Found) -> u32 {
+fn credit(one: &PhraseMatch) -> u32 {
     match one.strength {
         Strength::Strong => 30 + 2 * u32::try_from(one.end - one.start).unwrap_or(0),
         Strength::Alone => 60,

@@ -8,10 +8,11 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasickKind;
 
-use super::lists;
 use crate::extract::document::Wall;
+use crate::extract::page_kind::list;
+use crate::extract::word_lists::{self, Automaton};
 
 /// A set of meanings, one bit each.
 pub(super) type Meanings = u64;
@@ -139,15 +140,11 @@ fn meaning(name: &str) -> Option<Meanings> {
 
 /// Returns all words with their meanings.
 fn words() -> impl Iterator<Item = (&'static str, Meanings)> {
-    lists::words(include_str!("meanings.txt")).map(|(name, word)| (word, meaning(name).unwrap_or(0)))
+    word_lists::words(include_str!("meanings.txt")).map(|(name, word)| (word, meaning(name).unwrap_or(0)))
 }
 
-static AUTOMATON: LazyLock<Option<(AhoCorasick, Vec<Meanings>)>> = LazyLock::new(|| {
-    let automaton = AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .build(words().map(|(word, _)| word));
-    Some((automaton.ok()?, words().map(|(_, meaning)| meaning).collect()))
-});
+static AUTOMATON: LazyLock<Automaton<Meanings>> =
+    LazyLock::new(|| word_lists::automaton(AhoCorasickKind::ContiguousNFA, words()));
 
 /// Builds the table, which is otherwise built on first use.
 pub(super) fn build_table() {
@@ -168,17 +165,6 @@ pub(super) struct Sentence {
 
 /// Maximum length of a sentence in bytes; longer ones say more than a wall has to say.
 const SENTENCE_BYTES_MAX: usize = 420;
-
-/// Words before a condition that concerns the site: "if we cannot ship to your country".
-const CONDITIONS: [&str; 5] = [" if we ", " wenn wir ", " si nous ", "如果我们", " если мы "];
-
-/// Beginnings of sentences that tell what happens in some case, not what has happened to this visitor: "if your request
-/// is blocked".
-#[rustfmt::skip]
-const CASES: [&str; 20] = [
-    "if ", "when ", "once ", "after ", "wenn ", "falls ", "si ", "lorsque ", "cuando ", "se ", "quando ",
-    "если ", "когда ", "如果", "当", "若", "もし", "jeśli ", "als ", "eğer ",
-];
 
 /// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
 /// with quotation marks, or with a condition, is never a region wall: news articles quote what sites tell their
@@ -211,9 +197,10 @@ pub(super) fn find(
             continue;
         }
         let is_reported = text[start..end].contains(['“', '”', '"', '「', '«', '„'])
-            || CONDITIONS.iter().any(|condition| text[start..end].contains(condition));
-        let is_case =
-            |sentence: &str| sentence.contains(" if ") || CASES.iter().any(|case| sentence.starts_with(case));
+            || list("condition").iter().any(|condition| text[start..end].contains(condition));
+        let is_case = |sentence: &str| {
+            sentence.contains(" if ") || list("case").iter().any(|case| sentence.starts_with(case))
+        };
         let tells_end = all & (STOPPED | GONE) != 0 && !is_case(text[start..end].trim_start());
         let all = if tells_end { all } else { all & !(STOPPED | GONE) };
         said.push(if is_reported { all & !(PLACE | LANDS) } else { all });
@@ -230,16 +217,9 @@ pub(super) fn find(
     }
 }
 
-/// Beginnings of titles of texts that explain something. A visitor's own question says "I".
-#[rustfmt::skip]
-const QUESTIONS: [&str; 16] = [
-    "why ", "how to ", "what is ", "what are ", "warum ", "wie man ", "pourquoi ", "comment ", "por qué ",
-    "cómo ", "perché ", "почему ", "как ", "为什么", "如何", "なぜ",
-];
-
 /// Returns the meanings of a title that asks what its text answers.
 pub(super) fn of_title(title: &str) -> Meanings {
-    let asks = QUESTIONS.iter().any(|question| title.starts_with(question));
+    let asks = list("question").iter().any(|question| title.starts_with(question));
     if asks && !title.contains(" i ") { EXPLAINS } else { 0 }
 }
 

@@ -10,7 +10,6 @@
 //! other text, so pages with a text cost next to nothing. `docs/extraction.md` has the measurements.
 
 mod judge;
-mod lists;
 mod meanings;
 mod phrases;
 mod source;
@@ -57,8 +56,7 @@ pub(in crate::extract) fn build_tables() {
 /// Returns the kind of wall that a page is; `None` for other pages.
 pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
     let MainText { html, tree, chosen, .. } = *page;
-    let text: u64 = chosen.iter().map(|&block| u64::from(tree.blocks[block as usize].counts.bytes)).sum();
-    if text > TEXT_BYTES_MAX {
+    if tree.bytes_of(chosen) > TEXT_BYTES_MAX {
         return None;
     }
     let bytes = tree.bytes();
@@ -126,8 +124,5 @@ pub(in crate::extract) fn detect_in_text(document: &Document) -> Option<Wall> {
 /// Returns true if a block belongs to the page's frame, or is mainly links.
 fn is_frame(tree: &Tree, block: &Block) -> bool {
     block.link_bytes * 2 > block.counts.bytes
-        || tree
-            .ancestors(block.node)
-            .take(ANCESTORS_MAX)
-            .any(|node| tree.nodes[node as usize].hints & FRAME != 0)
+        || tree.around(block).take(ANCESTORS_MAX).any(|node| node.hints & FRAME != 0)
 }

@@ -6,10 +6,10 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasickKind;
 
-use super::lists;
 use crate::extract::document::Wall;
+use crate::extract::word_lists::{self, Automaton};
 
 /// The strength of a phrase as evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ pub(super) enum Strength {
 
 /// A phrase in a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct PhraseMatch {
     /// The kind of wall with this phrase.
     pub(super) wall: Wall,
     /// Strength of the phrase as evidence.
@@ -37,12 +37,9 @@ pub(super) struct Found {
     pub(super) end: usize,
 }
 
-/// An automaton, and the wall and strength of each of its phrases.
-type Automaton = (AhoCorasick, Vec<(Wall, Strength)>);
-
 /// Returns all phrases with their kinds and strengths.
-fn phrases() -> impl Iterator<Item = (&'static str, Wall, Strength)> {
-    lists::words(include_str!("phrases.txt")).filter_map(|(heading, phrase)| {
+fn phrases() -> impl Iterator<Item = (&'static str, (Wall, Strength))> {
+    word_lists::words(include_str!("phrases.txt")).filter_map(|(heading, phrase)| {
         let (wall, strength) = heading.split_once(' ')?;
         let wall = Wall::ALL.into_iter().find(|known| known.as_str() == wall)?;
         let strength = match strength {
@@ -51,17 +48,12 @@ fn phrases() -> impl Iterator<Item = (&'static str, Wall, Strength)> {
             "strong" => Strength::Strong,
             _ => return None,
         };
-        Some((phrase, wall, strength))
+        Some((phrase, (wall, strength)))
     })
 }
 
-static AUTOMATON: LazyLock<Option<Automaton>> = LazyLock::new(|| {
-    let automaton = AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .build(phrases().map(|(phrase, ..)| phrase))
-        .ok()?;
-    Some((automaton, phrases().map(|(_, wall, strength)| (wall, strength)).collect()))
-});
+static AUTOMATON: LazyLock<Automaton<(Wall, Strength)>> =
+    LazyLock::new(|| word_lists::automaton(AhoCorasickKind::ContiguousNFA, phrases()));
 
 /// Builds the table, which is otherwise built on first use.
 pub(super) fn build_table() {
@@ -72,13 +64,13 @@ pub(super) fn build_table() {
 const WHOLE_BYTES_MAX: usize = 5;
 
 /// Returns the phrases in `text` that begin at the start of a word, in the order of their ends.
-pub(super) fn find(text: &str) -> impl Iterator<Item = Found> {
+pub(super) fn find(text: &str) -> impl Iterator<Item = PhraseMatch> {
     AUTOMATON.as_ref().into_iter().flat_map(move |(automaton, kinds)| {
         automaton.find_overlapping_iter(text).filter_map(move |found| {
             let (wall, strength) = kinds[found.pattern().as_usize()];
             let (start, end) = (found.start(), found.end());
             let phrase = found.pattern().as_usize();
-            is_word(text.as_bytes(), start, end).then_some(Found { wall, strength, phrase, start, end })
+            is_word(text.as_bytes(), start, end).then_some(PhraseMatch { wall, strength, phrase, start, end })
         })
     })
 }
@@ -124,7 +116,7 @@ mod tests {
     /// The automaton matches text in lower case, with plain apostrophes.
     #[test]
     fn phrases_are_written_as_texts_are_normalised() {
-        for (phrase, ..) in phrases() {
+        for (phrase, _) in phrases() {
             assert_eq!(phrase, phrase.to_lowercase().trim(), "it would never be found");
             assert!(!phrase.is_empty() && !phrase.contains(['’', '\u{a0}']), "{phrase:?}");
         }
@@ -132,6 +124,6 @@ mod tests {
 
     #[test]
     fn every_heading_names_a_wall_and_a_strength() {
-        assert_eq!(phrases().count(), lists::words(include_str!("phrases.txt")).count());
+        assert_eq!(phrases().count(), word_lists::words(include_str!("phrases.txt")).count());
     }
 }

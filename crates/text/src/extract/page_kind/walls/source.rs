@@ -7,6 +7,7 @@ use memchr::memmem;
 
 use crate::extract::document::Wall;
 use crate::extract::page_kind::walls::judge::{Judge, TextOrigin};
+use crate::extract::parse::text::without_tags;
 
 /// Maximum bytes of the source that are searched.
 const BYTES_MAX: usize = 128 << 10;
@@ -48,8 +49,8 @@ const SHELLS: [&[u8]; 16] = [
 
 /// Maximum number of `<noscript>` elements that are read.
 const NOSCRIPTS_MAX: usize = 8;
-/// Maximum number of characters that are read of each `<noscript>` element.
-const NOSCRIPT_CHARS_MAX: usize = 1_000;
+/// Maximum bytes of text that are read of each `<noscript>` element.
+const NOSCRIPT_BYTES_MAX: usize = 1_000;
 
 /// Maximum number of buttons that are read.
 const BUTTONS_MAX: usize = 8;
@@ -58,15 +59,16 @@ const BUTTON_BYTES_MAX: usize = 200;
 
 /// Reads the words on the buttons of a page, which its blocks do not contain.
 pub(super) fn labels(html: &str, judge: &mut Judge) {
-    let source = start_of(html);
-    for from in memmem::find_iter(source.as_bytes(), b"<button").take(BUTTONS_MAX) {
+    let labels = contents(start_of(html), ["<button", "</button"]).take(BUTTONS_MAX);
+    labels.filter(|label| label.len() <= BUTTON_BYTES_MAX).for_each(|label| judge.label(label.trim()));
+}
+
+/// Returns the text of each element with these tags.
+fn contents<'a>(source: &'a str, [begin, end]: [&'a str; 2]) -> impl Iterator<Item = String> {
+    memmem::find_iter(source.as_bytes(), begin).map(move |from| {
         let rest = &source[from..];
-        let to = memmem::find(rest.as_bytes(), b"</button").unwrap_or(rest.len());
-        let label = without_tags(&rest[..to]);
-        if label.len() <= BUTTON_BYTES_MAX {
-            judge.label(label.trim());
-        }
-    }
+        without_tags(&rest[..rest.find(end).unwrap_or(rest.len())])
+    })
 }
 
 /// Returns the part of a page that is searched.
@@ -78,11 +80,8 @@ fn start_of(html: &str) -> &str {
 pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
     let source = start_of(html);
     let has = |marks: &[&[u8]]| marks.iter().any(|mark| memmem::find(source.as_bytes(), mark).is_some());
-    for from in memmem::find_iter(source.as_bytes(), b"<noscript").take(NOSCRIPTS_MAX) {
-        let rest = &source[from..];
-        let to = rest.find("</noscript").unwrap_or(rest.len());
-        let shown: String = without_tags(&rest[..to]).chars().take(NOSCRIPT_CHARS_MAX).collect();
-        judge.read(&shown, TextOrigin::Source);
+    for shown in contents(source, ["<noscript", "</noscript"]).take(NOSCRIPTS_MAX) {
+        judge.read(&shown[..shown.floor_char_boundary(NOSCRIPT_BYTES_MAX)], TextOrigin::Source);
     }
     if has(&CHECKS) {
         judge.mark(Wall::Blocked);
@@ -103,19 +102,6 @@ pub(super) fn is_check(html: &str) -> bool {
         memmem::find_iter(source, attribute)
             .any(|at| memchr::memrchr2(b'<', b'>', &source[..at]).is_some_and(|tag| source[tag] == b'<'))
     })
-}
-
-/// Returns the text between tags of a source that begins with a tag.
-fn without_tags(source: &str) -> String {
-    let mut text = String::new();
-    let mut rest = source;
-    while let Some((before, after)) = rest.split_once('<') {
-        text.push_str(before);
-        text.push(' ');
-        rest = after.split_once('>').map_or("", |(_, after)| after);
-    }
-    text.push_str(rest);
-    text
 }
 
 #[cfg(test)]

@@ -47,39 +47,31 @@ impl Weights {
     /// Returns the weights for pages of `writing`.
     pub(in crate::extract) fn for_writing(writing: Writing) -> Self {
         match writing {
-            Writing::EastAsian => Self {
-                first: EAST_ASIAN.0,
-                second: EAST_ASIAN.1,
-                comments_min: COMMENTS_MIN_EAST_ASIAN,
-                named_out: false,
-            },
-            Writing::Alphabet => Self {
-                first: ALPHABETS.0,
-                second: ALPHABETS.1,
-                comments_min: COMMENTS_MIN_ALPHABET,
-                named_out: true,
-            },
+            Writing::EastAsian => EAST_ASIAN,
+            Writing::Alphabet => ALPHABETS,
         }
     }
 }
 
-/// Reads two scorings from a file.
-macro_rules! scorings {
-    ($file:literal) => {{
+/// Reads the two scorings of weights from a file.
+macro_rules! weights {
+    ($file:literal, $comments_min:expr, $named_out:literal) => {{
         const BYTES: &[u8] = include_bytes!($file);
         const SECOND: usize = file::end(BYTES, 0);
         static FIRST_TREES: [Tree; file::count(BYTES, 0)] = file::trees(BYTES, 0);
         static SECOND_TREES: [Tree; file::count(BYTES, SECOND)] = file::trees(BYTES, SECOND);
         const { assert!(file::end(BYTES, SECOND) == BYTES.len(), "bytes are left over") };
-        (
-            Scoring { bias: file::bias(BYTES, 0), trees: &FIRST_TREES },
-            Scoring { bias: file::bias(BYTES, SECOND), trees: &SECOND_TREES },
-        )
+        Weights {
+            first: Scoring { bias: file::bias(BYTES, 0), trees: &FIRST_TREES },
+            second: Scoring { bias: file::bias(BYTES, SECOND), trees: &SECOND_TREES },
+            comments_min: $comments_min,
+            named_out: $named_out,
+        }
     }};
 }
 
-static ALPHABETS: (Scoring, Scoring) = scorings!("alphabets.bin");
-static EAST_ASIAN: (Scoring, Scoring) = scorings!("east_asian.bin");
+static ALPHABETS: Weights = weights!("alphabets.bin", COMMENTS_MIN_ALPHABET, true);
+static EAST_ASIAN: Weights = weights!("east_asian.bin", COMMENTS_MIN_EAST_ASIAN, false);
 
 /// Mean probability, in thousandths, from which comments are kept. On pages that were not learned from, comment
 /// sections that annotators left out had .46 to .75 in two runs; posts of forums and weblogs that they kept had .80 to
