@@ -23,7 +23,6 @@ use crate::kafka::identity::TopicWatch;
 use crate::kafka::topic_id::{Operation, allowed};
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use leitong_store::blocks::BlockStore;
 
 /// Timeout for answers of brokers.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,15 +55,8 @@ pub(crate) fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Fi
     let mut findings = Findings(Vec::new());
     let stage = match FingerprintStage::new(config.clone()) {
         Ok(stage) => {
-            match BlockStore::check_keys(&**stage.detector()) {
-                Err(error) if config.table.on_disk && roles.cluster => {
-                    findings.refused("settings", error.to_string());
-                }
-                _ => {
-                    let hash = stage.fingerprint_hash();
-                    findings.right("settings", format!("fingerprint_hash {hash:016x}"));
-                }
-            }
+            let hash = stage.fingerprint_hash();
+            findings.right("settings", format!("fingerprint_hash {hash:016x}"));
             Some(stage)
         }
         Err(error) => {

@@ -7,7 +7,7 @@ use super::{ClusterRules, Clusterer, Decision, Position};
 use crate::ExpiryConfig;
 use leitong_base::record::FingerprintRecord;
 use leitong_fingerprint::detectors::simhash::{self, SimHash, SimHashConfig};
-use leitong_fingerprint::{Comparison, Crowd, Detector, LookUp, SecondKey};
+use leitong_fingerprint::{Comparison, Crowd, Detector, SecondKey};
 
 /// The default detector, which counts comparisons.
 struct Counting {
@@ -29,9 +29,6 @@ impl Detector for Counting {
     }
     fn equal_key(&self, fingerprint: &[u8]) -> Option<u64> {
         self.simhash.equal_key(fingerprint)
-    }
-    fn look_up(&self) -> LookUp {
-        self.simhash.look_up()
     }
     fn second_key(&self) -> Option<SecondKey> {
         self.simhash.second_key()

@@ -34,7 +34,7 @@ use leitong_base::record::Timestamp;
 use leitong_cluster::{
     Centroid, Handed, NearCentroid, NearestCentroids, OldCentroids, Purpose, Query, SeenTexts, TableFault,
 };
-use leitong_fingerprint::{Detector, LookUp as By};
+use leitong_fingerprint::Detector;
 
 /// Maximum number of portions that wait for the sealing thread.
 pub(super) const PORTIONS_MAX: usize = 64;
@@ -77,23 +77,11 @@ impl BlockStore {
     /// texts, and the texts of pages that joined clusters.
     pub const FORMAT_VERSION: u32 = super::parts::FORMAT_VERSION;
 
-    /// Checks that old centroids of this detector can be on disk.
-    ///
-    /// # Errors
-    /// [`BlockError::NoKeys`].
-    pub fn check_keys(detector: &dyn Detector) -> Result<(), BlockError> {
-        match detector.look_up() {
-            By::Hamming { .. } => Err(BlockError::NoKeys { detector: detector.name() }),
-            By::Keys => Ok(()),
-        }
-    }
-
     /// Opens the blocks that `manifest` names. Deletes files of other blocks of the table, which an earlier process
     /// left if it ended before it saved.
     ///
     /// # Errors
-    /// [`BlockError`] if a file is missing, damaged, of another format version or of another table, or if the
-    /// detector does not find centroids by keys.
+    /// [`BlockError`] if a file is missing, damaged, of another format version or of another table.
     pub fn open(
         files: Arc<dyn Files>,
         detector: Arc<dyn Detector>,
@@ -115,7 +103,6 @@ impl BlockStore {
         manifest: &Manifest,
         other: Option<&Manifest>,
     ) -> Result<Self, BlockError> {
-        Self::check_keys(&*detector)?;
         assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
         let view = manifest.open(&*files)?;
         let folder = files.path("");

@@ -32,9 +32,8 @@
 //!   part of the definition of near. Texts of the same words in another order have the same SimHash, but may
 //!   share no band. Passages are wide keys: an excerpt has a different SimHash and is related at a greater
 //!   distance.
-//! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* agree within r_i bits in at least
-//!   one block *i*, where Σ(r_i + 1) = d + 1; otherwise they would differ in at least Σ(r_i + 1) bits. So a
-//!   centroid is inserted under its four blocks, and looked up under all values within r_i of each block.
+//! * `blocks`: four [`Blocks`] of 16 bits. A centroid is inserted under all four, and looked up under all values within
+//!   the radius of each.
 
 mod addresses;
 mod config;
@@ -46,9 +45,10 @@ mod near;
 use serde_json::{Map, Value, json};
 
 use crate::bit_votes::BitVotes;
+use crate::blocks::Blocks;
 use crate::secret::{Purpose, Secret, TextHash};
 use crate::sketch::{self, BINS};
-use crate::{Comparison, Crowd, Detector, LookUp, SecondKey, Shares, basis_points, facts, topics};
+use crate::{Comparison, Crowd, Detector, SecondKey, Shares, basis_points, facts, topics};
 pub(crate) use addresses::ADDRESS_BYTES;
 use addresses::Addresses;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
@@ -71,16 +71,13 @@ const SMALL_FREQUENCIES: usize = 12;
 const DISTANCE_MAX: u32 = 20;
 /// Number of bits of a SimHash, above any distance.
 const HASH_BITS: u32 = 64;
-const BLOCKS: u32 = 4;
-const BLOCK_BITS: u32 = 64 / BLOCKS;
 
 /// The detector with its settings.
 #[derive(Debug)]
 pub struct SimHash {
     config: SimHashConfig,
     length_ratio_min: u32,
-    /// For each block, the masks that XOR a value to every value within its radius (a Hamming ball).
-    masks: [Vec<u16>; BLOCKS as usize],
+    blocks: Blocks,
     term_hash: TextHash,
     passage_hash: TextHash,
 }
@@ -95,15 +92,11 @@ impl SimHash {
     /// Creates the detector with these settings. If there is a `secret`, it keys the hashes.
     #[must_use]
     pub fn keyed(config: &SimHashConfig, secret: Option<&Secret>) -> Self {
-        let masks = radii(config.near.max_distance).map(|radius| {
-            let within = |mask: &u16| radius.is_some_and(|radius| mask.count_ones() <= radius);
-            (0..=u16::MAX).filter(within).collect()
-        });
         let term_hash = TextHash::new(secret, Purpose::Terms);
         Self {
             config: config.clone(),
             length_ratio_min: basis_points(config.near.length_ratio_min),
-            masks,
+            blocks: Blocks::new(HASH_BITS, config.near.max_distance),
             term_hash,
             passage_hash: TextHash::new(secret, Purpose::Passages),
         }
@@ -166,25 +159,16 @@ impl Detector for SimHash {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let parts = Parts::new(fingerprint);
         match self.config.near.candidates {
-            Candidates::Bands => parts.add_keys(keys),
-            Candidates::Blocks => {
-                keys.extend((0..BLOCKS).map(|block| key(block, block_value(parts.hash, block))));
-            }
+            Candidates::Bands => Parts::new(fingerprint).add_keys(keys),
+            Candidates::Blocks => self.blocks.insert_keys(left_aligned(fingerprint), keys),
         }
     }
 
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let parts = Parts::new(fingerprint);
         match self.config.near.candidates {
-            Candidates::Bands => parts.add_keys(keys),
-            Candidates::Blocks => {
-                for (block, masks) in (0..BLOCKS).zip(&self.masks) {
-                    let value = block_value(parts.hash, block);
-                    keys.extend(masks.iter().map(|mask| key(block, value ^ mask)));
-                }
-            }
+            Candidates::Bands => Parts::new(fingerprint).add_keys(keys),
+            Candidates::Blocks => self.blocks.probe_keys(left_aligned(fingerprint), keys),
         }
     }
 
@@ -193,15 +177,6 @@ impl Detector for SimHash {
         match self.config.near.candidates {
             Candidates::Bands => Some(Parts::new(fingerprint).hash_key()),
             Candidates::Blocks => None,
-        }
-    }
-
-    fn look_up(&self) -> LookUp {
-        match self.config.near.candidates {
-            Candidates::Bands => LookUp::Keys,
-            Candidates::Blocks => {
-                LookUp::Hamming { max_distance: self.config.near.max_distance, bits: simhash_of }
-            }
         }
     }
 
@@ -366,67 +341,7 @@ impl Detector for SimHash {
     }
 }
 
-/// Returns a block's value; block 0 holds the upper 16 bits.
-#[inline]
-fn block_value(hash: u64, block: u32) -> u16 {
-    (hash >> (64 - BLOCK_BITS * (block + 1))) as u16
-}
-
-#[inline]
-fn key(block: u32, value: u16) -> u64 {
-    u64::from(block) << BLOCK_BITS | u64::from(value)
-}
-
-/// Returns the radius of each block, with Σ(r_i + 1) = `max_distance` + 1; `None` for a block that need not
-/// be probed.
-fn radii(max_distance: u32) -> [Option<u32>; BLOCKS as usize] {
-    let sum = max_distance + 1;
-    std::array::from_fn(|block| {
-        let share = sum / BLOCKS + u32::from((block as u32) < sum % BLOCKS);
-        share.checked_sub(1)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn simhash(max_distance: u32) -> SimHash {
-        let mut config = SimHashConfig::default();
-        config.near.max_distance = max_distance;
-        config.near.confirm = Confirm::None;
-        config.near.candidates = Candidates::Blocks;
-        SimHash::new(&config)
-    }
-
-    fn encoded(hash: u64) -> Vec<u8> {
-        [&hash.to_be_bytes()[..], &[0; FINGERPRINT_BYTES - 8]].concat()
-    }
-
-    #[test]
-    fn radii_follow_the_rule() {
-        assert_eq!(radii(3), [Some(0); 4]);
-        assert_eq!(radii(7), [Some(1); 4]);
-        assert_eq!(radii(9), [Some(2), Some(2), Some(1), Some(1)]);
-        assert_eq!(radii(0), [Some(0), None, None, None]);
-        for d in 0..=DISTANCE_MAX {
-            assert_eq!(radii(d).iter().flatten().map(|r| r + 1).sum::<u32>(), d + 1);
-        }
-    }
-
-    proptest! {
-        /// Any two fingerprints within the distance share a key.
-        #[test]
-        fn near_fingerprints_share_a_key(hash: u64, max_distance in 0..=DISTANCE_MAX, changed in prop::collection::vec(0_u32..64, DISTANCE_MAX as usize)) {
-            let detector = simhash(max_distance);
-            let other = changed.iter().take(max_distance as usize).fold(hash, |h, bit| h ^ 1 << bit);
-            let (mut inserted, mut probed) = (vec![], vec![]);
-            detector.insert_keys(&encoded(other), &mut inserted);
-            detector.probe_keys(&encoded(hash), &mut probed);
-            prop_assert!(detector.compare(&encoded(hash), &encoded(other)).near);
-            prop_assert!(inserted.iter().any(|key| probed.contains(key)));
-        }
-    }
+/// Returns the SimHash in the upper half, as [`Blocks`] expects it.
+fn left_aligned(fingerprint: &[u8]) -> u128 {
+    u128::from(simhash_of(fingerprint)) << HASH_BITS
 }
