@@ -211,7 +211,7 @@ impl BlockStore {
     /// Returns the reason why the last write failed, and how many centroids wait in memory for the next
     /// attempt.
     #[must_use]
-    pub fn waits_because(&self) -> Option<(String, u64)> {
+    pub fn waiting_reason(&self) -> Option<(String, u64)> {
         let sealed = self.shared.view().end;
         let progress = self.shared.progress();
         let (why, _) = progress.failed.as_ref()?;
@@ -278,7 +278,7 @@ impl BlockStore {
     /// Returns how long the deciding thread has to pause while `waiting` centroids wait to be written. Above
     /// half of the maximum it slows down; at three quarters it reaches the rate at which the last block was
     /// written. So it makes many short pauses instead of halting for as long as a block takes.
-    fn slowed(&self, end: u64, waiting: u64) -> Duration {
+    fn slow_down(&self, end: u64, waiting: u64) -> Duration {
         if self.pool.is_none() {
             return Duration::ZERO;
         }
@@ -326,12 +326,12 @@ impl OldCentroids for BlockStore {
         self.shared.view().end
     }
 
-    fn wanted(&self, end: u64) -> Result<Option<Range<u64>>, TableFault> {
+    fn range_to_take(&self, end: u64) -> Result<Option<Range<u64>>, TableFault> {
         let options = &self.shared.options;
         self.shared.check()?;
         let sealed = self.shared.view().end;
         let waiting = end.saturating_sub(sealed);
-        let slowed = self.slowed(end, waiting);
+        let slowed = self.slow_down(end, waiting);
         if !slowed.is_zero() {
             // A failure ends the pause, and is returned below.
             self.shared.pause_until(Instant::now() + slowed);
