@@ -42,13 +42,15 @@ mod encoding;
 pub mod generated;
 mod near;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::bit_votes::BitVotes;
 use crate::blocks::Blocks;
 use crate::secret::{Purpose, Secret, TextHash};
 use crate::sketch::{self, BINS};
-use crate::{Comparison, Crowd, Detector, SecondKey, Shares, basis_points, facts, topics};
+use crate::{Comparison, Crowd, Detector, SecondKey, Shares, facts, topics};
 pub(crate) use addresses::ADDRESS_BYTES;
 use addresses::Addresses;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
@@ -56,6 +58,7 @@ use crowd::SimHashCrowd;
 use encoding::{COMPARED_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
 pub use encoding::{encode, simhash_of, sketch_of};
 use leitong_text::segment::Terms;
+use near::Judge;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
@@ -76,7 +79,7 @@ const HASH_BITS: u32 = 64;
 #[derive(Debug)]
 pub struct SimHash {
     config: SimHashConfig,
-    length_ratio_min: u32,
+    judge: Arc<Judge>,
     blocks: Blocks,
     term_hash: TextHash,
     passage_hash: TextHash,
@@ -95,7 +98,7 @@ impl SimHash {
         let term_hash = TextHash::new(secret, Purpose::Terms);
         Self {
             config: config.clone(),
-            length_ratio_min: basis_points(config.near.length_ratio_min),
+            judge: Arc::new(Judge::new(&config.near)),
             blocks: Blocks::new(HASH_BITS, config.near.max_distance),
             term_hash,
             passage_hash: TextHash::new(secret, Purpose::Passages),
@@ -184,7 +187,7 @@ impl Detector for SimHash {
     fn second_key(&self) -> Option<SecondKey> {
         Some(SecondKey {
             max_distance: self.config.near.max_distance,
-            wide_distance: self.related_distance(),
+            wide_distance: self.judge.related_distance(),
             of: simhash_of,
         })
     }
@@ -202,7 +205,7 @@ impl Detector for SimHash {
         let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
         let near = distance <= self.config.near.max_distance
             && (self.config.near.confirm == Confirm::None || {
-                self.decided_by(distance, &SketchView::new(fingerprint), &SketchView::new(compared)).is_none()
+                self.judge.decided_by(distance, &SketchView::new(fingerprint), &SketchView::new(compared)).is_none()
             });
         Comparison { distance, near }
     }
@@ -217,7 +220,7 @@ impl Detector for SimHash {
             return distance;
         }
         let (a, b) = (SketchView::new(fingerprint), SketchView::new(compared));
-        match self.addresses(&a, &b) {
+        match self.judge.addresses(&a, &b) {
             Addresses::OnePage | Addresses::OneName => distance,
             _ => HASH_BITS * (1 + BINS as u32 - sketch::matches(a.values, b.values)) + distance,
         }
@@ -228,7 +231,7 @@ impl Detector for SimHash {
         if self.config.near.confirm == Confirm::None {
             return 0;
         }
-        match self.addresses(&SketchView::new(fingerprint), &SketchView::new(compared)) {
+        match self.judge.addresses(&SketchView::new(fingerprint), &SketchView::new(compared)) {
             Addresses::OnePage | Addresses::OneName => 0,
             Addresses::OneSite | Addresses::Apart | Addresses::Unknown => 1,
         }
@@ -237,7 +240,7 @@ impl Detector for SimHash {
     fn crowd(&self) -> Option<Box<dyn Crowd>> {
         match self.config.near.candidates {
             Candidates::Bands => {
-                Some(Box::new(SimHashCrowd::new(&self.config.near, self.related_distance())))
+                Some(Box::new(SimHashCrowd::new(Arc::clone(&self.judge))))
             }
             Candidates::Blocks => None,
         }
@@ -246,11 +249,11 @@ impl Detector for SimHash {
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let Comparison { distance, near } = self.compare_found(a, b);
-        Comparison { distance, near: near && self.share_a_key(a, b) }
+        Comparison { distance, near: near && self.judge.share_a_key(a, b) }
     }
 
     fn related(&self, a: &[u8], b: &[u8]) -> bool {
-        self.related_found(a, b) && self.share_a_key_to_relate(a, b) && !self.compare(a, b).near
+        self.related_found(a, b) && self.judge.share_a_key_to_relate(a, b) && !self.compare(a, b).near
     }
 
     #[inline]
@@ -260,10 +263,8 @@ impl Detector for SimHash {
             return false;
         }
         let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
-        distance <= self.related_distance() && {
-            let (a, b) = (SketchView::new(fingerprint), SketchView::new(compared));
-            sketch::matches(a.values, b.values) >= self.matches_needed_to_relate(distance, a.size, b.size)
-        }
+        distance <= self.judge.related_distance()
+            && self.judge.are_related(distance, &SketchView::new(fingerprint), &SketchView::new(compared))
     }
 
     /// Returns `None` if related pages are not reported.
@@ -304,8 +305,8 @@ impl Detector for SimHash {
         evidence.insert("sketch_matches".into(), matches.into());
         if self.config.near.confirm == Confirm::Sketch {
             let distance = (a.hash ^ b.hash).count_ones();
-            let addresses = self.addresses(&a.view, &b.view);
-            let needed = self.matches_needed(distance, &a.view, &b.view, addresses);
+            let addresses = self.judge.addresses(&a.view, &b.view);
+            let needed = self.judge.matches_needed(distance, &a.view, &b.view, addresses);
             evidence.insert("sketch_matches_needed".into(), needed.into());
             let sizes = [a.view.size, b.view.size];
             let ratio = u64::from(sizes[0].min(sizes[1])) * 10_000 / u64::from(sizes[0].max(sizes[1]).max(1));
@@ -318,7 +319,7 @@ impl Detector for SimHash {
                 evidence.insert(name.into(), (f64::from(facts::replaced(a, b)) / 100.0).into());
             }
             evidence.insert("addresses".into(), addresses.as_str().into());
-            if let Some(reason) = self.decided_by(distance, &a.view, &b.view) {
+            if let Some(reason) = self.judge.decided_by(distance, &a.view, &b.view) {
                 evidence.insert("decided_by".into(), reason.into());
             }
         }
