@@ -16,7 +16,7 @@ use crate::worker::restore::{LOOK_AGAIN, STALE_LEADER};
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
 use leitong_cluster::changelog::Restoration;
-use leitong_store::snapshot::{ChangelogBlocks, OpenBlocks, Unusable, ExpectedTable};
+use leitong_store::snapshot::{ChangelogBlocks, ExpectedTable, OpenBlocks, Unusable};
 
 impl<W: World> ClusterRole<W> {
     /// Returns the table in the blocks of `log_partition`, or `None` if there are no usable blocks or `stop`

@@ -24,7 +24,7 @@ use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
 use leitong_cluster::changelog::{Restoration, RestoreError};
-use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, ExpectedTable};
+use leitong_store::snapshot::{ChangelogSnapshot, ExpectedTable, SnapshotPlace, Unusable};
 
 /// The source that a restore starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

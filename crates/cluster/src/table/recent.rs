@@ -54,12 +54,7 @@ impl Recent {
 
     /// Returns the numbers of those fingerprints that may be near one with these values and this second key,
     /// each once.
-    pub(super) fn find(
-        &mut self,
-        values: &[u64],
-        second: u64,
-        second_key: Option<SecondKey>,
-    ) -> Vec<u32> {
+    pub(super) fn find(&mut self, values: &[u64], second: u64, second_key: Option<SecondKey>) -> Vec<u32> {
         for number in self.entered..self.values.len() {
             for key in self.values.get(number) {
                 self.by_key.entry(spread(*key)).or_default().push(number as u32);
@@ -71,8 +66,7 @@ impl Recent {
             let is_wide = key & SecondKey::WIDE != 0;
             let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide));
             let numbers = by_key.get(&spread(*key)).into_iter().flatten().copied();
-            numbers
-                .filter(move |number| (batch.second(*number) ^ second).count_ones() <= max_distance)
+            numbers.filter(move |number| (batch.second(*number) ^ second).count_ones() <= max_distance)
         };
         // Pages of one template share most keys, so this is faster than sorting.
         let mut is_found = vec![false; self.values.len()];

@@ -42,7 +42,9 @@ impl TableDir {
                 line(LineContents::Head(LinesHead::new(position)));
             }
             match saved {
-                Saved::Centroid(centroid) => line(LineContents::Centroid(CentroidLine::new(position, centroid))),
+                Saved::Centroid(centroid) => {
+                    line(LineContents::Centroid(CentroidLine::new(position, centroid)))
+                }
                 Saved::Crawl(crawl) => line(LineContents::Crawl(CrawlLine::new(crawl))),
                 Saved::Texts(seen) => (seen.first..)
                     .zip(seen.texts)

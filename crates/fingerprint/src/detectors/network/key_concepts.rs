@@ -64,7 +64,9 @@ impl ConceptGraph {
     pub(super) fn hubs(&self, concepts: &Concepts, max: usize) -> Vec<usize> {
         let mut hubs: Vec<usize> =
             (0..self.nodes.len()).filter(|node| self.component.contains(*node)).collect();
-        hubs.sort_unstable_by_key(|node| (Reverse(self.graph.degree(*node)), self.break_tie(concepts, *node)));
+        hubs.sort_unstable_by_key(|node| {
+            (Reverse(self.graph.degree(*node)), self.break_tie(concepts, *node))
+        });
         hubs.truncate(max);
         hubs
     }

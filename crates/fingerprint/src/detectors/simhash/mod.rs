@@ -65,7 +65,7 @@ use near::Judge;
 const VERSION: u32 = 19;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near, or verdicts
 /// name other related pages.
-const NEAR_VERSION: u32 = 17;
+const NEAR_VERSION: u32 = 18;
 
 /// Number of frequencies, from 1 on, whose terms are counted together. 99 % of a page's distinct terms have such a
 /// frequency.
@@ -205,7 +205,9 @@ impl Detector for SimHash {
         let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
         let near = distance <= self.config.near.max_distance
             && (self.config.near.confirm == Confirm::None || {
-                self.judge.decided_by(distance, &SketchView::new(fingerprint), &SketchView::new(compared)).is_none()
+                self.judge
+                    .decided_by(distance, &SketchView::new(fingerprint), &SketchView::new(compared))
+                    .is_none()
             });
         Comparison { distance, near }
     }
@@ -239,9 +241,7 @@ impl Detector for SimHash {
 
     fn crowd(&self) -> Option<Box<dyn Crowd>> {
         match self.config.near.candidates {
-            Candidates::Bands => {
-                Some(Box::new(SimHashCrowd::new(Arc::clone(&self.judge))))
-            }
+            Candidates::Bands => Some(Box::new(SimHashCrowd::new(Arc::clone(&self.judge)))),
             Candidates::Blocks => None,
         }
     }

@@ -30,17 +30,15 @@ mod weight {
     pub(super) const UNKNOWN: i64 = -604;
     pub(super) const ONE_SITE: i64 = -827;
 }
-/// The sizes between which a doubling counts.
-const SIZES: std::ops::RangeInclusive<u32> = 20..=3_000;
+/// The size up to which a doubling counts.
+const SIZE_MAX: u32 = 3_000;
 /// Number by which `sketch_matches_near` is lower for two versions of one page: the address identifies the subject,
 /// and versions drift. 19 of 64 values correspond to a quarter of the combined text.
 const FEWER_OF_ONE_PAGE: u32 = 6;
-/// Number of values by which the least number is higher for the shortest texts; it falls to 0 at [`CHANCE_SIZE`]. Pairs
-/// of unrelated texts of 100 letters agree in 30 values once in 10¹⁰ (`benches/false_matches.rs`), which is .7 % false
-/// duplicates in a table of a hundred million.
+/// Number of values by which the least number is higher for the shortest texts; it falls to 0 where texts are no longer
+/// short. Pairs of unrelated texts of 100 letters agree in 30 values once in 10¹⁰ (`benches/false_matches.rs`), which is
+/// .7 % false duplicates in a table of a hundred million.
 const MORE_BY_CHANCE: u32 = 6;
-/// Size from which on chance needs no more values.
-const CHANCE_SIZE: u32 = 400;
 /// The limit on replaced facts, in hundredths: none may be replaced. Odd sketches estimate one replaced fact as 100,
 /// and one added fact as 1.
 const REPLACED: u32 = 60;
@@ -80,7 +78,7 @@ impl Judge {
         let near = &self.near;
         let shorter = a.size.min(b.size);
         let least = near.sketch_matches_near;
-        let least_by_chance = least + more_by_chance(shorter);
+        let least_by_chance = least + more_by_chance(shorter, near.number_text_size);
         let (least, address) = match addresses {
             Addresses::OnePage => (least.saturating_sub(FEWER_OF_ONE_PAGE), weight::ONE_PAGE),
             Addresses::OneName => (least, weight::ONE_NAME),
@@ -88,7 +86,7 @@ impl Judge {
             Addresses::Unknown => (least_by_chance, weight::UNKNOWN),
             Addresses::OneSite => (least_by_chance, weight::ONE_SITE),
         };
-        let size = shorter.clamp(*SIZES.start(), *SIZES.end());
+        let size = shorter.clamp(1, SIZE_MAX);
         let mut sum = address
             + weight::DOUBLED_SIZE * log2_in_256ths(size) / 256
             + weight::DIFFERING_BIT * i64::from(distance);
@@ -116,7 +114,7 @@ impl Judge {
             && addresses != Addresses::OnePage
             && (shorter < short_size && facts::replaced(a.numbers, b.numbers) >= REPLACED
                 || addresses == Addresses::OneSite
-                    && (shorter < *SIZES.end() && facts::replaced(a.topics, b.topics) >= REPLACED
+                    && (shorter < SIZE_MAX && facts::replaced(a.topics, b.topics) >= REPLACED
                         || facts::replaced(a.facts, b.facts)
                             >= replaced_facts_limit(fewer(a.facts, b.facts))))
     }
@@ -224,9 +222,10 @@ pub(super) fn shares(a: &SketchView, b: &SketchView) -> Option<Shares> {
     Some(Shares { of_a: share(a.size)?, of_b: share(b.size)? })
 }
 
-/// Returns how many values beyond the least number must agree for texts of this size not to be near by chance.
-fn more_by_chance(size: u32) -> u32 {
-    (MORE_BY_CHANCE * CHANCE_SIZE.saturating_sub(size)).div_ceil(CHANCE_SIZE)
+/// Returns how many values beyond the least number must agree for texts of this size not to be near by chance. Texts are
+/// short below `short_size`.
+fn more_by_chance(size: u32, short_size: u32) -> u32 {
+    (MORE_BY_CHANCE * short_size.saturating_sub(size)).div_ceil(short_size.max(1))
 }
 
 /// Returns the logarithm to base 2, in 256ths, linear between powers of two; at most 22 too low.

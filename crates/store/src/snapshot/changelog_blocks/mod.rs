@@ -20,7 +20,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::SnapshotError;
-use super::changelog_snapshot::{Unusable, ExpectedTable};
+use super::changelog_snapshot::{ExpectedTable, Unusable};
 use super::checksummed::{ChecksummedReader, ChecksummedWriter, Sequential};
 use super::file::{at, blocks_of, manifest_of, read_head, write_head};
 use super::ours::FILE_NAME;

@@ -134,7 +134,8 @@ impl Crowd for SimHashCrowd {
                 return looked_at;
             }
         }
-        let (classes, steps) = own.map(|own| own.find(page.view.facts, replaced_facts_limit)).unwrap_or_default();
+        let (classes, steps) =
+            own.map(|own| own.find(page.view.facts, replaced_facts_limit)).unwrap_or_default();
         looked_at += steps;
         let own_passes = is_too_many(of_all(&classes));
         if !own_passes {
@@ -166,10 +167,14 @@ impl Crowd for SimHashCrowd {
 
     fn related(&self, compared: &[u8], found: &mut dyn FnMut(u64) -> bool) {
         let view = self.weighs_facts().then(|| SketchView::new(compared));
-        self.all.scan(simhash_of(compared), self.judge.related_distance(), &mut |number, distance, member| {
-            let is_related = |view| self.judge.are_related(distance, view, &SketchView::new(member));
-            !view.as_ref().is_none_or(is_related) || found(number)
-        });
+        self.all.scan(
+            simhash_of(compared),
+            self.judge.related_distance(),
+            &mut |number, distance, member| {
+                let is_related = |view| self.judge.are_related(distance, view, &SketchView::new(member));
+                !view.as_ref().is_none_or(is_related) || found(number)
+            },
+        );
     }
 
     fn bytes(&self) -> usize {
