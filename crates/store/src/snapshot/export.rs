@@ -43,7 +43,7 @@ impl TableDir {
             }
             match saved {
                 Saved::Centroid(centroid) => {
-                    line(LineContents::Centroid(CentroidLine::new(position, centroid)))
+                    line(LineContents::Centroid(CentroidLine::new(position, centroid)));
                 }
                 Saved::Crawl(crawl) => line(LineContents::Crawl(CrawlLine::new(crawl))),
                 Saved::Texts(seen) => (seen.first..)
