@@ -17,7 +17,6 @@ use crate::kafka::rights;
 use crate::kafka::topic_id::Operation;
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use leitong_store::blocks::BlockStore;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,15 +46,8 @@ pub(crate) fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Fi
     let mut findings = Findings(Vec::new());
     let stage = match FingerprintStage::new(config.clone()) {
         Ok(stage) => {
-            match BlockStore::check_keys(&**stage.detector()) {
-                Err(error) if config.table.on_disk && roles.cluster => {
-                    findings.refused("settings", error.to_string());
-                }
-                _ => {
-                    let hash = stage.fingerprint_hash();
-                    findings.right("settings", format!("fingerprint_hash {hash:016x}"));
-                }
-            }
+            let hash = stage.fingerprint_hash();
+            findings.right("settings", format!("fingerprint_hash {hash:016x}"));
             Some(stage)
         }
         Err(error) => {

@@ -95,7 +95,7 @@ impl DiskTable {
         }
         self.failed = None;
         let partition = self.partition;
-        if let Some((why, waiting)) = self.store.waits_because() {
+        if let Some((why, waiting)) = self.store.waiting_reason() {
             self.failed = Some(now);
             metrics::disk_failed();
             tracing::error!(

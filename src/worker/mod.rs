@@ -61,7 +61,6 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::admin::{AdminPort, MorePaths};
 use crate::telemetry::health::Health;
 use crate::telemetry::{metrics, templates, traces};
-use leitong_store::blocks::BlockStore;
 use stop::Stop;
 
 /// The stages to run.
@@ -95,9 +94,6 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
     stop::on_signals(&runtime, &stop)?;
     let traced = trace_settings(&config)?;
     let stage = Arc::new(FingerprintStage::new(config.clone())?);
-    if config.table.on_disk && roles.cluster {
-        BlockStore::check_keys(&**stage.detector())?;
-    }
     let config = Arc::new(config);
     let health = Arc::new(Health::default());
     // Registered before the admin port is served: the stages are not ready until they report it.

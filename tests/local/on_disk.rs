@@ -162,8 +162,6 @@ fn damage_is_reported_and_causes_no_verdicts() {
 fn commands_without_support_for_tables_on_disk_say_so() {
     let bench = Bench::new();
     let config = text(&bench.config);
-    let table = bench.table();
-    let folder = text(&table);
     let without = run(["dedup", "--config", config, "examples/pages.jsonl"]);
     assert!(without.status == 2 && without.stderr.contains("needs --table DIR"), "{}", without.stderr);
     let kafka = "[kafka]\nbootstrap_servers = \"localhost:1\"\n[table]\non_disk = true\n";
@@ -175,14 +173,6 @@ fn commands_without_support_for_tables_on_disk_say_so() {
         checked.status == 2 && checked.stderr.contains("needs kafka.snapshots.dir"),
         "{}",
         checked.stderr
-    );
-    let settings = "[table]\non_disk = true\n[simhash.near]\ncandidates = \"blocks\"\nconfirm = \"none\"\nmax_distance = 3\n";
-    let blocks = common::write(bench.folder.path(), "hamming.toml", settings);
-    let hamming = run(["dedup", "--table", folder, "--config", text(&blocks), "examples/pages.jsonl"]);
-    assert!(
-        hamming.status == 1 && hamming.stderr.contains("index of Hamming distances"),
-        "{}",
-        hamming.stderr
     );
     let odd = common::write(bench.folder.path(), "odd.toml", "[table]\nblock_centroids = 100\n");
     let odd = run(["dedup", "--config", text(&odd), "examples/pages.jsonl"]);

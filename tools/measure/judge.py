@@ -66,7 +66,7 @@ def features(pair, addresses):
     relation = relation if addresses else np.zeros_like(relation)
     shares = [np.minimum(differing / 100 / np.maximum(fewer, 1), 1) for differing, fewer in zip(pair[7:10], pair[10:])]
     return np.stack([
-        np.maximum(matches * 16 - 64, 0) / 960, np.log2(np.clip(shorter, 20, 3000)), *shares, distance,
+        np.maximum(matches * 16 - 64, 0) / 960, np.log2(np.clip(shorter, 1, 3000)), *shares, distance,
         relation == PAGE, relation == NAME, relation == SITE, relation == APART,
     ], 1).astype(float)
 

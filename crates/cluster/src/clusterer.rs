@@ -117,7 +117,7 @@ impl Clusterer {
         shards: usize,
     ) -> Self {
         let ClusterRules { expiry, canonical, recrawls } = rules;
-        let table = Tiers::in_memory(CentroidTable::new(&*detector, shards, 0, None), expiry.centroids_max);
+        let table = Tiers::in_memory(CentroidTable::new(shards, 0, None), expiry.centroids_max);
         let crawls = Crawls::new(&recrawls);
         Self {
             detector,
@@ -151,7 +151,7 @@ impl Clusterer {
 
     /// Makes an empty table give its next centroid this `number`.
     pub fn begin_at(&mut self, number: u64) {
-        let young = CentroidTable::new(&*self.detector, SHARDS, number, self.table.block_length());
+        let young = CentroidTable::new(SHARDS, number, self.table.block_length());
         self.table.begin_at(young);
         if let Some(canonicals) = &mut self.canonicals {
             canonicals.begin_at(number);
@@ -172,7 +172,7 @@ impl Clusterer {
         first_time: Option<Timestamp>,
         (old, first): (Arc<dyn OldCentroids>, u64),
     ) -> Result<Self, TableFault> {
-        let young = CentroidTable::new(&*detector, SHARDS, old.end(), Some(old.block_length()));
+        let young = CentroidTable::new(SHARDS, old.end(), Some(old.block_length()));
         let table = Tiers::with_old(young, old, first, expiry.centroids_max)?;
         let in_memory = Self::new(detector, ClusterRules::expiry_only(expiry), position);
         Ok(Self { table, first_time, ..in_memory })

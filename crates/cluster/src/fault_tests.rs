@@ -34,7 +34,7 @@ impl OldCentroids for FailsOnce {
     fn end(&self) -> u64 {
         0
     }
-    fn wanted(&self, _: u64) -> Result<Option<Range<u64>>, TableFault> {
+    fn range_to_take(&self, _: u64) -> Result<Option<Range<u64>>, TableFault> {
         Ok(None)
     }
     fn take(&self, _: u64, _: Vec<Handed>, _: SeenTexts) -> Result<(), TableFault> {

@@ -20,7 +20,7 @@
 //!  1 Clusterer::decide_batch      looks up a batch at once, texts first, and then decides one by one
 //!  2 ├ Tiers::find_to_decide      asks the centroids in memory and those outside of it, and merges the answers
 //!  3 │ └ CentroidTable::find      looks for keys in the index and in crowds, on all cores
-//!  4 │   ├ Generations::find      asks every generation of the index, by shared keys or Hamming distance
+//!  4 │   ├ Generations::find      asks every generation of the index, by shared keys
 //!  5 │   │ └ KeyShard::find       chooses the segment by the first bits of the key's hash
 //!  6 │   │   └ Segment::confirm   chooses the cache lines by the next bits
 //!  7 │   │     └ Group::confirm   chooses the slots whose entries have the remaining bits

@@ -41,9 +41,9 @@ pub trait OldCentroids: Send + Sync {
     ///
     /// # Errors
     /// [`TableFault`]; see the description of the trait.
-    fn wanted(&self, end: u64) -> Result<Option<Range<u64>>, TableFault>;
+    fn range_to_take(&self, end: u64) -> Result<Option<Range<u64>>, TableFault>;
 
-    /// Takes the centroids that were [wanted](Self::wanted); `first` is the number of the first one. They stay
+    /// Takes the centroids that were [wanted](Self::range_to_take); `first` is the number of the first one. They stay
     /// in the table's memory until [`Self::end`] is greater than their numbers. `texts` are kept with the
     /// block that one of the centroids completes, if any.
     ///

@@ -133,8 +133,8 @@ proptest! {
         centroids_max in prop::sample::select(vec![100_u64, 300, 1_000]), batch in 1..300_usize,
         one_hash: bool, passage: bool, with_facts: bool,
     ) {
-        let pages: Vec<Vec<u8>> = pages.into_iter().map(|(family, flips, changed, seed)| {
-            let mut mix = Random::from_seed(family);
+        let pages: Vec<Vec<u8>> = pages.into_iter().map(|(base, flips, changed, seed)| {
+            let mut mix = Random::from_seed(base);
             let mut hash = if one_hash { 1 } else { mix.next_bits() };
             let mut values: [u8; 32] = std::array::from_fn(|_| mix.next_bits() as u8);
             let mut bands: [u32; 4] = std::array::from_fn(|_| mix.next_bits() as u32);
@@ -153,7 +153,7 @@ proptest! {
                 size = [300, 990, 3_000][mix.next_bits() as usize % 3];
                 for facts in &mut facts {
                     let replaced = mix.next_bits() % 3;
-                    facts[..8].copy_from_slice(&(family << 32 | 1 << replaced).to_be_bytes());
+                    facts[..8].copy_from_slice(&(base << 32 | 1 << replaced).to_be_bytes());
                     facts[9] = 4 + (mix.next_bits() as u8) % 2;
                     facts[11] = (mix.next_bits() % 2) as u8;
                 }

@@ -441,8 +441,8 @@ fn founding(number: u64) -> FingerprintRecord {
 }
 
 /// If ten times as many centroids are inserted as a table may hold, it needs no more memory than when it was
-/// first full. When all centroids have expired by age, it frees their memory. This holds for keys and for the
-/// Hamming distance.
+/// first full. When all centroids have expired by age, it frees their memory. This holds for the default and for
+/// blocks of SimHashes.
 #[test]
 fn at_its_cap_memory_stays_the_same() {
     let mut blocks = SimHashConfig::default();

@@ -17,7 +17,7 @@ use crate::table::{
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
-/// Maximum number of portions ([`OldCentroids::wanted`]) handed over in one call. Together they have several times
+/// Maximum number of portions ([`OldCentroids::range_to_take`]) handed over in one call. Together they have several times
 /// the centroids that a batch founds, and take some milliseconds.
 const HANDED_OVER_MAX: usize = 32;
 /// Maximum number of centroids that leave memory in one call. This too is several times what a batch founds.
@@ -283,7 +283,7 @@ impl Tiers {
     fn let_old_leave(&mut self, detector: &dyn Detector) -> Result<(), TableFault> {
         let Some(old) = &self.old else { return Ok(()) };
         for _ in 0..HANDED_OVER_MAX {
-            let Some(numbers) = old.wanted(self.young.end())? else { break };
+            let Some(numbers) = old.range_to_take(self.young.end())? else { break };
             let (first, end) = (numbers.start, numbers.end);
             let handed = self.young.range(numbers).map(|(corpus, fingerprint_hash, centroid)| Handed {
                 corpus: corpus.into(),

@@ -10,6 +10,7 @@
 //! detector in five steps" in `ARCHITECTURE.md`.
 
 pub(crate) mod bit_votes;
+pub(crate) mod blocks;
 pub mod boilerplate;
 pub mod detectors;
 pub mod digest;
@@ -77,11 +78,6 @@ pub trait Detector: Send + Sync {
     /// before is decided with one key instead of all.
     fn equal_key(&self, _fingerprint: &[u8]) -> Option<u64> {
         None
-    }
-
-    /// Returns how the centroid table finds near centroids.
-    fn look_up(&self) -> LookUp {
-        LookUp::Keys
     }
 
     /// Returns the second key, which separates centroids when very many of them share a key. Fingerprints whose
@@ -215,20 +211,6 @@ pub trait Crowd: Send + Sync {
 
     /// Returns the bytes of memory in use.
     fn bytes(&self) -> usize;
-}
-
-/// The way in which the centroid table finds centroids that may be near.
-#[derive(Debug, Clone, Copy)]
-pub enum LookUp {
-    /// Centroids are found by shared keys.
-    Keys,
-    /// Centroids are found by the Hamming distance of 64 bits.
-    Hamming {
-        /// The maximum distance of near fingerprints, from 0 to 20.
-        max_distance: u32,
-        /// The function that returns the 64 bits of a fingerprint, or of its [compared](Detector::compared) part.
-        bits: fn(&[u8]) -> u64,
-    },
 }
 
 /// A filter on look-ups when very many centroids outside of a [`Crowd`] share a key.

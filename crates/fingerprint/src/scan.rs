@@ -40,14 +40,17 @@ impl<T> Column<T> {
         self.numbers.len()
     }
 
-    /// Calls `found` with the numbers of those within the distance, lowest first, until it returns false.
-    pub(crate) fn scan(&self, bits: u64, max_distance: u32, found: &mut dyn FnMut(u64, &T) -> bool) {
+    /// Calls `found` with the numbers of those within the distance, with their distances, lowest number first, until it
+    /// returns false.
+    pub(crate) fn scan(&self, bits: u64, max_distance: u32, found: &mut dyn FnMut(u64, u32, &T) -> bool) {
         let (first, second) = self.bits.as_slices();
         let mut is_open = true;
         for (some, from) in [(first, 0), (second, first.len())] {
             if is_open {
                 within(some, bits, max_distance, &mut |at| {
-                    is_open = found(self.numbers[from + at], &self.rest[from + at]);
+                    let number = self.numbers[from + at];
+                    let distance = (some[at] ^ bits).count_ones();
+                    is_open = found(number, distance, &self.rest[from + at]);
                     is_open
                 });
             }

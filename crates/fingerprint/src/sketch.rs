@@ -124,15 +124,18 @@ fn passages(minima: &[u64; BINS], before: &[u64; BINS]) -> [u32; PASSAGES] {
 #[inline]
 pub(crate) fn matches(a: &Values, b: &Values) -> u32 {
     let word = |values: &Values, i: usize| u64::from_le_bytes(std::array::from_fn(|at| values[8 * i + at]));
-    let differing: u32 = (0..VALUE_BYTES / 8)
+    // Each value that differs counts in its own four bits, then all together: processors without an instruction for
+    // counting bits take a sixth of the time.
+    let differing: u64 = (0..VALUE_BYTES / 8)
         .map(|i| {
             let mut bits = word(a, i) ^ word(b, i);
             bits |= bits >> 2;
             bits |= bits >> 1;
-            (bits & 0x1111_1111_1111_1111).count_ones()
+            bits & 0x1111_1111_1111_1111
         })
         .sum();
-    BINS as u32 - differing
+    let bytes = (differing & 0x0f0f_0f0f_0f0f_0f0f) + (differing >> 4 & 0x0f0f_0f0f_0f0f_0f0f);
+    BINS as u32 - (bytes.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
 }
 
 /// Returns the Jaccard similarity that `matches` equal values indicate, in basis points from 0 to 10,000.

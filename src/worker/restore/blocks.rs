@@ -16,7 +16,7 @@ use crate::worker::restore::{LOOK_AGAIN, STALE_LEADER};
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
 use leitong_cluster::changelog::Restoration;
-use leitong_store::snapshot::{ChangelogBlocks, OpenBlocks, Unusable, Wanted};
+use leitong_store::snapshot::{ChangelogBlocks, ExpectedTable, OpenBlocks, Unusable};
 
 impl<W: World> ClusterRole<W> {
     /// Returns the table in the blocks of `log_partition`, or `None` if there are no usable blocks or `stop`
@@ -84,7 +84,7 @@ impl<W: World> ClusterRole<W> {
         let next_offset = blocks.changelog_offset().max(bounds.0);
         let (files, expiry) = (Arc::clone(&folder.files), self.config.expiry.clone());
         let opened = blocks
-            .check(&Wanted { topic, identity, bounds, table_id }, last)
+            .check(&ExpectedTable { topic, identity, bounds, table_id }, last)
             .and_then(|()| blocks.open(files, &self.detector, expiry, folder.options));
         Ok(opened.map(|OpenBlocks { clusterer, store, newest }| {
             let restoration = Restoration::after_old(clusterer, newest, last, Arc::clone(&self.detector));

@@ -24,7 +24,7 @@ use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
 use leitong_cluster::changelog::{Restoration, RestoreError};
-use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
+use leitong_store::snapshot::{ChangelogSnapshot, ExpectedTable, SnapshotPlace, Unusable};
 
 /// The source that a restore starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl<W: World> ClusterRole<W> {
         let (clusterer, disk) = self.empty_table(log_partition, next_offset, stop)?;
         let restoration = Restoration::into_empty(clusterer, Arc::clone(&self.detector));
         let restoration = match last {
-            Some(last) => restoration.going_up_to(&last),
+            Some(last) => restoration.continue_up_to(&last),
             None => restoration,
         };
         Ok(TableReplica::new(restoration, disk, next_offset))
@@ -119,7 +119,7 @@ impl<W: World> ClusterRole<W> {
                 let bounds = changelog.bounds()?;
                 let identity = &self.identity(log_partition);
                 let topic = &self.config.kafka.topics.centroids;
-                snapshot.check(&Wanted { topic, identity, table_id, bounds }).map(|()| snapshot)
+                snapshot.check(&ExpectedTable { topic, identity, table_id, bounds }).map(|()| snapshot)
             }
             Err(unusable) => Err(unusable),
         };

@@ -81,12 +81,12 @@ impl Restoration {
     /// left out.
     #[must_use]
     pub fn up_to(last: &proto::Position, detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
-        Self::new(detector, rules).going_up_to(last)
+        Self::new(detector, rules).continue_up_to(last)
     }
 
     /// Sets the last known position `last`, as [`Self::up_to`] does. No record may have been applied before.
     #[must_use]
-    pub fn going_up_to(mut self, last: &proto::Position) -> Self {
+    pub fn continue_up_to(mut self, last: &proto::Position) -> Self {
         if let Some(founded) = last.founded {
             self.start_at(founded.min(Restoration::NUMBER_MAX).saturating_sub(last.centroid_count));
             self.skip_before = last.oldest_log_offset.unwrap_or(last.next_log_offset);

@@ -6,13 +6,12 @@
 
 use rayon::prelude::*;
 
-/// Number of keys, or of buckets, that are prefetched together, for one or several queries, so their cache misses
-/// overlap.
+/// Number of keys that are prefetched together, for one or several queries, so their cache misses overlap.
 pub(super) const AHEAD: usize = 256;
 /// Minimum number of values of a batch that is distributed to several cores.
 const PARALLEL_MIN: usize = 2_048;
 
-/// Fingerprints as the index sees them. Each has some 64-bit values: its keys, or its bits as the only value.
+/// Fingerprints as the index sees them. Each has some 64-bit values, its keys.
 /// A [second key](leitong_fingerprint::SecondKey) narrows down keys that many centroids of a batch share.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
@@ -149,7 +148,7 @@ pub(super) const MAX_SHARDS: usize = 16;
 /// Number of segments of an index. Each one grows separately; a shard owns a range of them.
 pub(super) const SEGMENTS: usize = 256;
 
-/// Looks up all queries in all shards, in parallel if the batch is large enough. See `Index::find`.
+/// Looks up all queries in all shards, in parallel if the batch is large enough. See `Generations::find`.
 pub(super) fn gather<S: Sync, K: Default + Send>(
     shards: &[S],
     queries: &Batch,

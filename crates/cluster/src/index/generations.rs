@@ -15,14 +15,11 @@
 use std::collections::VecDeque;
 
 use super::batch::{Batch, Hit, MAX_SHARDS, for_each_shard, gather};
-use super::hamming::Hamming;
 use super::keys::KeyShard;
-use leitong_fingerprint::LookUp;
 
 /// The index of one table.
 #[derive(Debug)]
 pub(crate) struct Generations {
-    look_up: LookUp,
     shards: usize,
     /// Number of centroids per generation; generations end at multiples of it. `None` if there is only one
     /// generation.
@@ -33,7 +30,7 @@ pub(crate) struct Generations {
 
 #[derive(Debug)]
 struct Generation {
-    index: Index,
+    shards: Vec<KeyShard>,
     /// The number of the first centroid.
     first: u64,
     /// The number after that of the last centroid so far.
@@ -41,14 +38,16 @@ struct Generation {
 }
 
 impl Generations {
-    /// Creates an index without centroids. The first one will have the number `first`.
-    pub(crate) fn new(look_up: LookUp, shards: usize, length: Option<u64>, first: u64) -> Self {
-        let index = Index::new(look_up, shards);
-        let all = VecDeque::from([Generation { index, first, end: first }]);
-        Self { look_up, shards, length, all }
+    /// Creates an index without centroids, with this number of shards, rounded up to a power of two, at most
+    /// [`MAX_SHARDS`]. The first centroid will have the number `first`.
+    pub(crate) fn new(shards: usize, length: Option<u64>, first: u64) -> Self {
+        let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
+        Self { shards, length, all: VecDeque::from([Generation::new(shards, first)]) }
     }
 
-    /// Finds the centroids that may be near each fingerprint of `queries`; see [`Index::find`].
+    /// Finds the slots that may be near each fingerprint of `queries`. Whenever very many hits have gathered,
+    /// `keep` takes those it wants, on the core that walks the index. The remaining hits are added to `hits`,
+    /// some more than once. Returns what each core kept.
     pub(crate) fn find<K: Default + Send>(
         &self,
         queries: &Batch,
@@ -57,40 +56,41 @@ impl Generations {
     ) -> Vec<K> {
         let mut kept = Vec::new();
         for generation in &self.all {
-            kept.extend(generation.index.find(queries, hits, &keep));
+            kept.extend(gather(&generation.shards, queries, hits, &keep, KeyShard::find));
         }
         kept
     }
 
-    /// Inserts the fingerprints of `batch` under the numbers from `first` on; see [`Index::insert`].
-    pub(crate) fn insert(&mut self, first: u64, batch: &mut Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
+    /// Inserts the fingerprints of `batch` under the numbers from `first` on.
+    pub(crate) fn insert(&mut self, first: u64, batch: &mut Batch) {
         let Some(length) = self.length else {
-            return self.youngest(first).insert(first, batch, bits_of);
+            return self.youngest(first).insert(first, batch);
         };
         let mut first = first;
         while batch.len() as u64 > length - first % length {
             let rest = batch.split_off((length - first % length) as usize);
-            self.youngest(first).insert(first, batch, &bits_of);
+            self.youngest(first).insert(first, batch);
             first += batch.len() as u64;
             *batch = rest;
         }
-        self.youngest(first).insert(first, batch, bits_of);
+        self.youngest(first).insert(first, batch);
     }
 
-    /// Returns the slots that were inserted since the last call under a key that very many slots share; see
-    /// [`Index::take_crowded`].
+    /// Returns the slots that were inserted since the last call under a key that very many slots share, some more than
+    /// once.
     pub(crate) fn take_crowded(&mut self) -> Vec<u32> {
-        self.all.iter_mut().flat_map(|generation| generation.index.take_crowded()).collect()
+        let shards = self.all.iter_mut().flat_map(|generation| &mut generation.shards);
+        shards.flat_map(KeyShard::take_crowded).collect()
     }
 
     /// Returns true if very many slots of one generation share a key.
     pub(crate) fn is_crowded(&self, key: u64) -> bool {
-        self.all.iter().any(|generation| generation.index.is_crowded(key))
+        self.shards().any(|shard| shard.is_crowded(key))
     }
 
     /// Returns all slots under a key, and some others.
     pub(crate) fn all(&self, key: u64) -> Vec<u32> {
-        self.all.iter().flat_map(|generation| generation.index.all(key)).collect()
+        self.shards().flat_map(|shard| shard.all(key)).collect()
     }
 
     /// Returns the generation for the next centroid, number `first`. Creates it if the last one is complete.
@@ -99,8 +99,7 @@ impl Generations {
             last.first < last.end && self.length.is_some_and(|length| last.first / length < first / length)
         };
         if self.all.back().is_some_and(ended) {
-            let index = Index::new(self.look_up, self.shards);
-            self.all.push_back(Generation { index, first, end: first });
+            self.all.push_back(Generation::new(self.shards, first));
         }
         self.all.back_mut().expect("there is always one")
     }
@@ -113,7 +112,8 @@ impl Generations {
 
     /// Removes `slot`, the oldest one, which was inserted with the only fingerprint of `batch`.
     pub(crate) fn remove(&mut self, slot: u32, batch: &Batch) {
-        self.all.iter_mut().for_each(|generation| generation.index.remove(slot, batch));
+        let shards = self.all.iter_mut().flat_map(|generation| &mut generation.shards);
+        shards.for_each(|shard| shard.remove(slot, batch));
     }
 
     /// Drops the generations whose centroids all have numbers below `first`.
@@ -125,104 +125,27 @@ impl Generations {
 
     /// Returns the bytes of memory in use.
     pub(crate) fn bytes(&self) -> usize {
-        self.all.iter().map(|generation| generation.index.bytes()).sum()
+        self.shards().map(KeyShard::bytes).sum()
+    }
+
+    fn shards(&self) -> impl Iterator<Item = &KeyShard> {
+        self.all.iter().flat_map(|generation| &generation.shards)
     }
 }
 
 impl Generation {
-    fn insert(&mut self, first: u64, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
+    fn new(shards: usize, first: u64) -> Self {
+        let shards = (0..shards).map(|number| KeyShard::new(number, shards)).collect();
+        Self { shards, first, end: first }
+    }
+
+    fn insert(&mut self, first: u64, batch: &Batch) {
         // Centroids before `first` may have left the table before they were inserted.
         if self.first == self.end {
             self.first = first;
         }
-        self.index.insert(first as u32, batch, bits_of);
+        for_each_shard(&mut self.shards, batch, |shard| shard.insert(first as u32, batch));
         self.end = first + batch.len() as u64;
-    }
-}
-
-/// The index of one generation.
-#[derive(Debug)]
-enum Index {
-    /// Finds centroids by shared keys.
-    Keys(Vec<KeyShard>),
-    /// Finds centroids by Hamming distance.
-    Hamming(Box<Hamming>),
-}
-
-impl Index {
-    /// Creates an empty index of `shards` shards, rounded up to a power of two, at most [`MAX_SHARDS`].
-    fn new(look_up: LookUp, shards: usize) -> Self {
-        let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
-        match look_up {
-            LookUp::Keys => Self::Keys((0..shards).map(|number| KeyShard::new(number, shards)).collect()),
-            LookUp::Hamming { max_distance, .. } => {
-                Self::Hamming(Box::new(Hamming::new(max_distance, shards)))
-            }
-        }
-    }
-
-    /// Finds the slots that may be near each fingerprint of `queries`. Whenever very many hits have gathered,
-    /// `keep` takes those it wants, on the core that walks the index. The remaining hits are added to `hits`,
-    /// some more than once. Returns what each core kept.
-    fn find<K: Default + Send>(
-        &self,
-        queries: &Batch,
-        hits: &mut Vec<Hit>,
-        keep: impl Fn(&mut Vec<Hit>, &mut K) + Sync,
-    ) -> Vec<K> {
-        match self {
-            Self::Keys(shards) => gather(shards, queries, hits, keep, KeyShard::find),
-            Self::Hamming(hamming) => hamming.find_on_all_cores(queries, hits, keep),
-        }
-    }
-
-    /// Inserts the fingerprints of `batch` under the slots from `first` on. `bits_of` returns the bits that
-    /// a slot already in the index was inserted with, if it is one for the Hamming distance.
-    fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
-        match self {
-            Self::Keys(shards) => {
-                for_each_shard(shards, batch, |shard| shard.insert(first, batch));
-            }
-            Self::Hamming(hamming) => hamming.insert(first, batch, bits_of),
-        }
-    }
-
-    /// Returns the slots that were inserted since the last call under a key that very many slots share, some more than
-    /// once.
-    fn take_crowded(&mut self) -> Vec<u32> {
-        match self {
-            Self::Keys(shards) => shards.iter_mut().flat_map(KeyShard::take_crowded).collect(),
-            Self::Hamming(_) => Vec::new(),
-        }
-    }
-
-    /// Returns true if very many slots share a key.
-    fn is_crowded(&self, key: u64) -> bool {
-        matches!(self, Self::Keys(shards) if shards.iter().any(|shard| shard.is_crowded(key)))
-    }
-
-    /// Returns all slots under a key, and some others.
-    fn all(&self, key: u64) -> Vec<u32> {
-        match self {
-            Self::Keys(shards) => shards.iter().flat_map(|shard| shard.all(key)).collect(),
-            Self::Hamming(_) => Vec::new(),
-        }
-    }
-
-    /// Removes `slot`, the oldest one, which was inserted with the only fingerprint of `batch`.
-    fn remove(&mut self, slot: u32, batch: &Batch) {
-        match self {
-            Self::Keys(shards) => shards.iter_mut().for_each(|shard| shard.remove(slot, batch)),
-            Self::Hamming(hamming) => hamming.remove(slot, batch),
-        }
-    }
-
-    /// Returns the bytes of memory in use.
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Keys(shards) => shards.iter().map(KeyShard::bytes).sum(),
-            Self::Hamming(hamming) => hamming.bytes(),
-        }
     }
 }
 
@@ -257,16 +180,16 @@ mod tests {
             steps in prop::collection::vec((prop::collection::vec(0..9_u64, 0..50), 0..40_u64), 1..20),
         ) {
             let length = 32;
-            let mut whole = Generations::new(LookUp::Keys, 4, None, begin);
-            let mut cut = Generations::new(LookUp::Keys, 4, Some(length), begin);
+            let mut whole = Generations::new(4, None, begin);
+            let mut cut = Generations::new(4, Some(length), begin);
             let (mut first, mut end) = (begin, begin);
             for (keys, gone) in steps {
                 let mut batch = Batch::default();
                 for key in &keys {
                     batch.push(|values| { values.push(*key); 0 });
                 }
-                whole.insert(end, &mut batch, |_| 0);
-                cut.insert(end, &mut batch, |_| 0);
+                whole.insert(end, &mut batch);
+                cut.insert(end, &mut batch);
                 end += keys.len() as u64;
                 first = (first + gone).min(end);
                 cut.drop_before(first);

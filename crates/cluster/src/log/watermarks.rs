@@ -90,17 +90,17 @@ impl Watermarks {
         }
         match self.partitions.entry((Arc::clone(&origin.topic), origin.partition)) {
             Entry::Vacant(entry) => {
-                let admission = admission(None, gaps_accepted, origin);
+                let admission = judge(None, gaps_accepted, origin);
                 if admission == Admission::Accepted {
-                    entry.insert(advanced(None, origin));
+                    entry.insert(advance(None, origin));
                 }
                 admission
             }
             Entry::Occupied(mut entry) => {
                 let watermark = *entry.get();
-                let admission = admission(Some(watermark), gaps_accepted && watermark.gap_accepted, origin);
+                let admission = judge(Some(watermark), gaps_accepted && watermark.gap_accepted, origin);
                 if admission == Admission::Accepted {
-                    entry.insert(advanced(Some(watermark), origin));
+                    entry.insert(advance(Some(watermark), origin));
                 }
                 admission
             }
@@ -153,7 +153,7 @@ impl Watermarks {
     }
 }
 
-fn admission(watermark: Option<Watermark>, gap_accepted: bool, origin: &Origin) -> Admission {
+fn judge(watermark: Option<Watermark>, gap_accepted: bool, origin: &Origin) -> Admission {
     // In a new epoch, no offset has been accepted yet.
     let current = match watermark {
         Some(watermark) if origin.epoch < watermark.epoch => return Admission::OldEpoch,
@@ -180,7 +180,7 @@ fn admission(watermark: Option<Watermark>, gap_accepted: bool, origin: &Origin) 
     }
 }
 
-fn advanced(watermark: Option<Watermark>, origin: &Origin) -> Watermark {
+fn advance(watermark: Option<Watermark>, origin: &Origin) -> Watermark {
     let same_epoch = watermark.filter(|watermark| watermark.epoch == origin.epoch);
     let newest = same_epoch.and_then(|watermark| watermark.newest_timestamp_ms);
     Watermark {

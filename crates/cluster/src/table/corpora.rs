@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub(super) struct CorpusId(pub(super) u32);
 
 impl CorpusId {
-    /// Returns the number that is XORed with the keys and bits of this corpus, so keys of different corpora
+    /// Returns the number that is XORed with the keys of this corpus, so keys of different corpora
     /// are seldom equal; 0 for the first corpus. It does not change whether a key is
     /// [wide](leitong_fingerprint::SecondKey::WIDE).
     #[inline]

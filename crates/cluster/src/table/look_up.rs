@@ -203,7 +203,7 @@ impl CentroidTable {
         let mut values = Vec::new();
         let second = values_of(detector, query.fingerprint, corpus, Purpose::Probe, &mut values);
         let first = self.first_recent();
-        let found = self.recent.find(&values, second, detector.look_up(), detector.second_key());
+        let found = self.recent.find(&values, second, detector.second_key());
         let hits: Vec<Hit> =
             found.into_iter().map(|number| Hit::new(0, (first + u64::from(number)) as u32)).collect();
         let look_up = Queries { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
@@ -213,7 +213,7 @@ impl CentroidTable {
         near
     }
 
-    /// Fills `batch` with the keys or bits of each query. Returns the corpus whose centroids count for each, and the
+    /// Fills `batch` with the keys of each query. Returns the corpus whose centroids count for each, and the
     /// numbers of queries with those of the crowds that their other keys lead to.
     fn probes(
         &self,

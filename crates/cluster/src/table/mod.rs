@@ -10,8 +10,8 @@
 //! found by subtraction.
 //!
 //! One table has the centroids of all corpora. Centroids of different corpora or fingerprint settings never
-//! match. Keys and bits are mixed with a number that differs between corpora, so keys of different corpora are
-//! seldom equal either.
+//! match. Keys are mixed with a number that differs between corpora, so keys of different corpora are seldom
+//! equal either.
 
 mod centroid;
 mod cold;
@@ -33,7 +33,7 @@ use corpora::{Corpora, CorpusId};
 use crowds::{Crowds, Member};
 use hot::Hot;
 use leitong_base::record::Timestamp;
-use leitong_fingerprint::{Detector, LookUp};
+use leitong_fingerprint::Detector;
 pub use nearest::NearestCentroids;
 use recent::Recent;
 
@@ -82,15 +82,10 @@ impl CentroidTable {
     /// Creates an empty table whose index has this many shards and whose first centroid will have the number
     /// `origin`. If centroids leave in blocks, `block_length` is the number of centroids in a block; blocks end at
     /// multiples of it. `None` if centroids leave one by one.
-    pub(super) fn new(
-        detector: &dyn Detector,
-        shards: usize,
-        origin: u64,
-        block_length: Option<u64>,
-    ) -> Self {
+    pub(super) fn new(shards: usize, origin: u64, block_length: Option<u64>) -> Self {
         Self {
             corpora: Corpora::default(),
-            index: Generations::new(detector.look_up(), shards, block_length, origin),
+            index: Generations::new(shards, block_length, origin),
             crowds: Crowds::default(),
             hot: Hot::starting_at(origin),
             cold: Cold::starting_at(origin),
@@ -172,7 +167,7 @@ impl CentroidTable {
                     }
                 }
             }
-            index.insert(first + gone, recent.batch_mut(), |slot| bits_of(hot, slot, detector));
+            index.insert(first + gone, recent.batch_mut());
             self.recent.clear();
             self.find_crowds(detector);
         }
@@ -279,7 +274,7 @@ impl CentroidTable {
     }
 }
 
-/// Appends the keys or bits of a fingerprint to `values`, mixed with its corpus. Returns the second key, or 0
+/// Appends the keys of a fingerprint to `values`, mixed with its corpus. Returns the second key, or 0
 /// if there is none.
 #[inline]
 fn values_of(
@@ -290,11 +285,10 @@ fn values_of(
     values: &mut Vec<u64>,
 ) -> u64 {
     let start = values.len();
-    match (detector.look_up(), purpose) {
-        (LookUp::Hamming { bits, .. }, _) => values.push(bits(fingerprint)),
-        (LookUp::Keys, Purpose::Insert) => detector.insert_keys(fingerprint, values),
-        (LookUp::Keys, Purpose::Probe) => detector.probe_keys(fingerprint, values),
-        (LookUp::Keys, Purpose::ProbeEqual) => values.extend(detector.equal_key(fingerprint)),
+    match purpose {
+        Purpose::Insert => detector.insert_keys(fingerprint, values),
+        Purpose::Probe => detector.probe_keys(fingerprint, values),
+        Purpose::ProbeEqual => values.extend(detector.equal_key(fingerprint)),
     }
     values[start..].iter_mut().for_each(|value| *value ^= corpus.salt());
     detector.second_key().map_or(0, |second| (second.of)(fingerprint) ^ corpus.salt())
@@ -308,12 +302,6 @@ fn keys_of((hot, cold): (&Hot, &Cold), number: u64, detector: &dyn Detector) -> 
         values_of(detector, &fingerprint, corpus, Purpose::Insert, &mut keys);
     }
     keys
-}
-
-/// Returns the bits that a centroid was inserted with, or 0 if it was inserted with keys.
-fn bits_of(hot: &Hot, slot: u32, detector: &dyn Detector) -> u64 {
-    let LookUp::Hamming { bits, .. } = detector.look_up() else { return 0 };
-    hot.get(number_of(hot, slot)).map_or(0, |(corpus, compared)| bits(compared) ^ corpus.salt())
 }
 
 /// Returns the number of the centroid in a slot.

@@ -5,7 +5,7 @@
 
 use crate::index::{Batch, spread};
 use leitong_base::hashed::HashedMap;
-use leitong_fingerprint::{LookUp, SecondKey};
+use leitong_fingerprint::SecondKey;
 
 /// Number of fingerprints whose memory is kept between batches: as many as a large batch has.
 const FINGERPRINTS_KEPT: usize = 1 << 13;
@@ -54,39 +54,24 @@ impl Recent {
 
     /// Returns the numbers of those fingerprints that may be near one with these values and this second key,
     /// each once.
-    pub(super) fn find(
-        &mut self,
-        values: &[u64],
-        second: u64,
-        look_up: LookUp,
-        second_key: Option<SecondKey>,
-    ) -> Vec<u32> {
-        match look_up {
-            LookUp::Hamming { max_distance, .. } => {
-                let near = |bits: u64| values.iter().any(|query| (bits ^ query).count_ones() <= max_distance);
-                self.values.iter().filter(|(_, bits)| near(*bits)).map(|(number, _)| number).collect()
-            }
-            LookUp::Keys => {
-                for number in self.entered..self.values.len() {
-                    for key in self.values.get(number) {
-                        self.by_key.entry(spread(*key)).or_default().push(number as u32);
-                    }
-                }
-                self.entered = self.values.len();
-                let Self { values: batch, by_key, .. } = &*self;
-                let under = |key: &u64| {
-                    let is_wide = key & SecondKey::WIDE != 0;
-                    let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide));
-                    let numbers = by_key.get(&spread(*key)).into_iter().flatten().copied();
-                    numbers
-                        .filter(move |number| (batch.second(*number) ^ second).count_ones() <= max_distance)
-                };
-                // Pages of one template share most keys, so this is faster than sorting.
-                let mut is_found = vec![false; self.values.len()];
-                values.iter().flat_map(under).for_each(|number| is_found[number as usize] = true);
-                (0..).zip(is_found).filter_map(|(number, is_found)| is_found.then_some(number)).collect()
+    pub(super) fn find(&mut self, values: &[u64], second: u64, second_key: Option<SecondKey>) -> Vec<u32> {
+        for number in self.entered..self.values.len() {
+            for key in self.values.get(number) {
+                self.by_key.entry(spread(*key)).or_default().push(number as u32);
             }
         }
+        self.entered = self.values.len();
+        let Self { values: batch, by_key, .. } = &*self;
+        let under = |key: &u64| {
+            let is_wide = key & SecondKey::WIDE != 0;
+            let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide));
+            let numbers = by_key.get(&spread(*key)).into_iter().flatten().copied();
+            numbers.filter(move |number| (batch.second(*number) ^ second).count_ones() <= max_distance)
+        };
+        // Pages of one template share most keys, so this is faster than sorting.
+        let mut is_found = vec![false; self.values.len()];
+        values.iter().flat_map(under).for_each(|number| is_found[number as usize] = true);
+        (0..).zip(is_found).filter_map(|(number, is_found)| is_found.then_some(number)).collect()
     }
 }
 

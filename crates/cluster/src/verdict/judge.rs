@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Kind, Number, RecrawlNote, Relation, Verdict, shown};
+use super::{Kind, Number, RecrawlNote, Relation, Verdict, to_numbers};
 use crate::{CanonicalPage, ClusterId, Decision, Recrawl};
 use leitong_base::record::{FingerprintRecord, Outcome, Timestamp};
 use leitong_fingerprint::{Detector, Shares};
@@ -43,7 +43,7 @@ impl CanonicalPage {
                 detector.shares(fingerprint, &self.fingerprint),
             ),
         };
-        let (share, canonical_share) = shown(shares);
+        let (share, canonical_share) = to_numbers(shares);
         (relation, share, canonical_share)
     }
 }

@@ -149,7 +149,7 @@ impl Serialize for Number {
 }
 
 /// Returns both shares as verdicts show them.
-fn shown(shares: Option<Shares>) -> (Option<Number>, Option<Number>) {
+fn to_numbers(shares: Option<Shares>) -> (Option<Number>, Option<Number>) {
     shares.map(|Shares { of_a, of_b }| (Number(to_display(of_a)), Number(to_display(of_b)))).unzip()
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Number, shown};
+use super::{Number, to_numbers};
 use crate::{ClusterId, Left, Recrawl, RecrawlOutcome, WhatIsLeft};
 use leitong_base::proto;
 use leitong_fingerprint::{Detector, Shares};
@@ -66,7 +66,7 @@ impl RecrawlNote {
             (_, Some((similarity, shares))) => (Some(similarity), shares),
             (_, None) => (None, None),
         };
-        let (share, former_share) = shown(shares);
+        let (share, former_share) = to_numbers(shares);
         let (left_cluster_id, what) = left.map(|Left { cluster_id, what }| (cluster_id, what)).unzip();
         let left_cluster = what.as_ref().map(|what| match what {
             WhatIsLeft::Remains => LeftCluster::Remains,

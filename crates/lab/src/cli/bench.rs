@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     /// does not fit is skipped
     #[arg(long, value_name = "MILLIONS", value_delimiter = ',', default_value = "0.1,1")]
     sizes: Vec<f64>,
-    /// Hamming distances at which to measure the paper's plain look-up as well, for comparison with the
+    /// Maximum distances of SimHashes at which to measure the paper's plain look-up as well, for comparison with the
     /// configured one
     #[arg(long, value_name = "BITS", value_delimiter = ',', default_values_t = [3])]
     distances: Vec<u32>,

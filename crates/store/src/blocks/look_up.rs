@@ -39,9 +39,9 @@ pub(super) struct LookUp<'a> {
     pub(super) purpose: Purpose,
 }
 
-/// A key that a run may have.
+/// A key that a run may have, and the query that asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Wanted {
+struct Probe {
     run: u32,
     key: u64,
     query: u32,
@@ -68,7 +68,7 @@ impl LookUp<'_> {
         }
         wanted.sort_unstable();
         wanted.dedup();
-        let by_key: Vec<&[Wanted]> = wanted.chunk_by(|a, b| (a.run, a.key) == (b.run, b.key)).collect();
+        let by_key: Vec<&[Probe]> = wanted.chunk_by(|a, b| (a.run, a.key) == (b.run, b.key)).collect();
         let (mut kept, mut hits) = (Vec::new(), Vec::new());
         for found in self.on_all(&by_key, |some| self.read_keys(some, &keys, queries, &keep)) {
             let (of_thread, k) = found?;
@@ -121,12 +121,12 @@ impl LookUp<'_> {
 
     /// For each wanted key, finds the youngest centroid in the run that has the query's text. Returns these
     /// centroids with their queries.
-    fn read_texts(&self, wanted: &[Wanted], texts: &[Option<u128>]) -> Result<Vec<(u32, u64)>, BlockError> {
-        for Wanted { run, key, .. } in wanted {
+    fn read_texts(&self, wanted: &[Probe], texts: &[Option<u128>]) -> Result<Vec<(u32, u64)>, BlockError> {
+        for Probe { run, key, .. } in wanted {
             self.view.runs[*run as usize].will_need(*key);
         }
         let mut found = Vec::new();
-        for Wanted { run, key, query } in wanted {
+        for Probe { run, key, query } in wanted {
             let mut numbers = Vec::new();
             let pages = self.view.runs[*run as usize].entries(*key, |entry| numbers.push(entry.number))?;
             self.reads.pages(pages, numbers.is_empty());
@@ -165,7 +165,7 @@ impl LookUp<'_> {
         }
     }
 
-    fn ask_filters(&self, queries: &[(u32, &Keys)]) -> Result<Vec<Wanted>, BlockError> {
+    fn ask_filters(&self, queries: &[(u32, &Keys)]) -> Result<Vec<Probe>, BlockError> {
         let all: Vec<(u32, u64)> = queries
             .iter()
             .flat_map(|(query, keys)| keys.keys.iter().map(move |key| (*query, *key)))
@@ -179,7 +179,7 @@ impl LookUp<'_> {
                 has.push(run.may_have(*key)?);
             }
             let found = all.iter().zip(&has).filter(|(_, has)| **has);
-            wanted.extend(found.map(|((query, key), _)| Wanted { run: at, key: *key, query: *query }));
+            wanted.extend(found.map(|((query, key), _)| Probe { run: at, key: *key, query: *query }));
         }
         Ok(wanted)
     }
@@ -188,7 +188,7 @@ impl LookUp<'_> {
     /// hits, which were compared because there were too many to hold.
     fn read_keys<K: Default>(
         &self,
-        wanted: &[&[Wanted]],
+        wanted: &[&[Probe]],
         keys: &[Keys],
         queries: &[Option<Query<'_>>],
         keep: &impl Fn(&mut Vec<NearCentroid>, &mut K) -> Result<(), BlockError>,
@@ -200,7 +200,7 @@ impl LookUp<'_> {
             self.view.runs[askers[0].run as usize].will_need(askers[0].key);
         }
         for askers in wanted {
-            let Wanted { run, key, .. } = askers[0];
+            let Probe { run, key, .. } = askers[0];
             let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide(key)));
             let (mut entries, mut failed) = (0_u64, None);
             let pages = self.view.runs[run as usize].entries(key, |entry| {
@@ -208,7 +208,7 @@ impl LookUp<'_> {
                 if entry.number < self.first || failed.is_some() {
                     return;
                 }
-                let may_be_near = |asker: &&Wanted| {
+                let may_be_near = |asker: &&Probe| {
                     entry.second.is_none_or(|second| {
                         (second ^ keys[asker.query as usize].second).count_ones() <= max_distance
                     })

@@ -161,15 +161,6 @@ pub enum BlockError {
     /// A thread that seals or merges has panicked.
     #[error("a thread that writes blocks has panicked; this is a bug in Leitong; please report it")]
     Panicked,
-    /// The detector has no keys.
-    #[error(
-        "table.on_disk = true: with these settings, {detector} finds candidates in an index of Hamming distances, which must \
-         stay in memory; set table.on_disk = false, or let it find them by keys (for simhash: candidates = \"bands\")"
-    )]
-    NoKeys {
-        /// Name of the detector.
-        detector: &'static str,
-    },
 }
 
 impl BlockError {
@@ -179,7 +170,7 @@ impl BlockError {
         match self {
             Self::Damaged { .. } | Self::OtherTable { .. } => true,
             Self::Io { error, .. } => error.kind() == std::io::ErrorKind::NotFound,
-            Self::TooNew { .. } | Self::TooOld { .. } | Self::Panicked | Self::NoKeys { .. } => false,
+            Self::TooNew { .. } | Self::TooOld { .. } | Self::Panicked => false,
         }
     }
 }

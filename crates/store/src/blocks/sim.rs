@@ -14,13 +14,13 @@ use leitong_base::random::Random;
 /// A simulated folder.
 #[derive(Clone, Default)]
 pub struct SimFolder {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<Disk>>,
     /// The lock, if this handle holds it.
     _lock: Option<Arc<()>>,
 }
 
 #[derive(Default)]
-struct State {
+struct Disk {
     names: BTreeMap<String, SimFile>,
     /// The names when the folder was last synced.
     synced_names: BTreeMap<String, SimFile>,
@@ -63,7 +63,7 @@ struct Opened {
 
 impl SimFolder {
     fn with_files(names: BTreeMap<String, SimFile>) -> Self {
-        let state = State { synced_names: names.clone(), names, ..State::default() };
+        let state = Disk { synced_names: names.clone(), names, ..Disk::default() };
         Self { state: Arc::new(Mutex::new(state)), _lock: None }
     }
 
@@ -187,12 +187,12 @@ impl SimFolder {
         self.state().names.keys().cloned().collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Disk> {
         self.state.lock().expect("no test has panicked here")
     }
 
     /// Counts a write operation and returns the state, unless writing fails.
-    fn to_write(&self) -> io::Result<MutexGuard<'_, State>> {
+    fn to_write(&self) -> io::Result<MutexGuard<'_, Disk>> {
         let mut state = self.state();
         state.operations += 1;
         if state.power_until.is_some_and(|until| state.operations >= until) {
@@ -215,7 +215,7 @@ impl SimFile {
     }
 }
 
-impl State {
+impl Disk {
     fn has_power(&self) -> io::Result<()> {
         let lost = self.power_until.is_some_and(|until| self.operations >= until);
         if lost { Err(io::Error::other("no power")) } else { Ok(()) }

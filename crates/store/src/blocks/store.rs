@@ -34,7 +34,7 @@ use leitong_base::record::Timestamp;
 use leitong_cluster::{
     Centroid, Handed, NearCentroid, NearestCentroids, OldCentroids, Purpose, Query, SeenTexts, TableFault,
 };
-use leitong_fingerprint::{Detector, LookUp as By};
+use leitong_fingerprint::Detector;
 
 /// Maximum number of portions that wait for the sealing thread.
 pub(super) const PORTIONS_MAX: usize = 64;
@@ -77,23 +77,11 @@ impl BlockStore {
     /// texts, and the texts of pages that joined clusters.
     pub const FORMAT_VERSION: u32 = super::parts::FORMAT_VERSION;
 
-    /// Checks that old centroids of this detector can be on disk.
-    ///
-    /// # Errors
-    /// [`BlockError::NoKeys`].
-    pub fn check_keys(detector: &dyn Detector) -> Result<(), BlockError> {
-        match detector.look_up() {
-            By::Hamming { .. } => Err(BlockError::NoKeys { detector: detector.name() }),
-            By::Keys => Ok(()),
-        }
-    }
-
     /// Opens the blocks that `manifest` names. Deletes files of other blocks of the table, which an earlier process
     /// left if it ended before it saved.
     ///
     /// # Errors
-    /// [`BlockError`] if a file is missing, damaged, of another format version or of another table, or if the
-    /// detector does not find centroids by keys.
+    /// [`BlockError`] if a file is missing, damaged, of another format version or of another table.
     pub fn open(
         files: Arc<dyn Files>,
         detector: Arc<dyn Detector>,
@@ -115,7 +103,6 @@ impl BlockStore {
         manifest: &Manifest,
         other: Option<&Manifest>,
     ) -> Result<Self, BlockError> {
-        Self::check_keys(&*detector)?;
         assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
         let view = manifest.open(&*files)?;
         let folder = files.path("");
@@ -224,7 +211,7 @@ impl BlockStore {
     /// Returns the reason why the last write failed, and how many centroids wait in memory for the next
     /// attempt.
     #[must_use]
-    pub fn waits_because(&self) -> Option<(String, u64)> {
+    pub fn waiting_reason(&self) -> Option<(String, u64)> {
         let sealed = self.shared.view().end;
         let progress = self.shared.progress();
         let (why, _) = progress.failed.as_ref()?;
@@ -291,7 +278,7 @@ impl BlockStore {
     /// Returns how long the deciding thread has to pause while `waiting` centroids wait to be written. Above
     /// half of the maximum it slows down; at three quarters it reaches the rate at which the last block was
     /// written. So it makes many short pauses instead of halting for as long as a block takes.
-    fn slowed(&self, end: u64, waiting: u64) -> Duration {
+    fn slow_down(&self, end: u64, waiting: u64) -> Duration {
         if self.pool.is_none() {
             return Duration::ZERO;
         }
@@ -339,12 +326,12 @@ impl OldCentroids for BlockStore {
         self.shared.view().end
     }
 
-    fn wanted(&self, end: u64) -> Result<Option<Range<u64>>, TableFault> {
+    fn range_to_take(&self, end: u64) -> Result<Option<Range<u64>>, TableFault> {
         let options = &self.shared.options;
         self.shared.check()?;
         let sealed = self.shared.view().end;
         let waiting = end.saturating_sub(sealed);
-        let slowed = self.slowed(end, waiting);
+        let slowed = self.slow_down(end, waiting);
         if !slowed.is_zero() {
             // A failure ends the pause, and is returned below.
             self.shared.pause_until(Instant::now() + slowed);

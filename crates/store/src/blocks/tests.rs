@@ -13,13 +13,12 @@ use leitong_cluster::{
     ArticlePage, Bounds, Centroid, ClusterRules, Clusterer, Decision, ExpiryConfig, OldCentroids, Position,
     PreviewOptions, Scratch, SeenTexts, TableFault, TextBounds,
 };
-use leitong_fingerprint::detectors::simhash::Candidates;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 use leitong_fingerprint::detectors::with_defaults;
 use leitong_fingerprint::resources::Resources;
-use leitong_fingerprint::{Comparison, Detector, LookUp, SecondKey};
+use leitong_fingerprint::{Comparison, Detector, SecondKey};
 use leitong_text::extract::Document;
 use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
 
@@ -436,18 +435,7 @@ fn blocks_that_are_missing_or_of_another_table_are_refused() {
     assert!(open(&saved).contains("centroids-000000000032.block"));
 }
 
-#[test]
-fn detectors_without_keys_are_refused() {
-    let mut config = SimHashConfig::default();
-    config.near.candidates = Candidates::Blocks;
-    config.near.max_distance = 3;
-    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&config));
-    let files = Arc::new(SimFolder::default());
-    let error = BlockStore::open(files, detector, tiny(), &Manifest::default()).err().expect("refused");
-    assert!(error.to_string().contains("table.on_disk = false"), "{error}");
-}
-
-/// Compares every detector that has keys, with texts that resemble one another.
+/// Compares every detector, with texts that resemble one another.
 #[test]
 fn every_detector_decides_on_disk_what_it_decides_in_memory() {
     let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the defaults");
@@ -478,7 +466,7 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
         };
         texts.push(text);
     }
-    let (mut with_keys, mut on_disk) = (0, 0);
+    let (mut all, mut on_disk) = (0, 0);
     let terms: Vec<Terms> = texts
         .iter()
         .map(|text| {
@@ -490,10 +478,7 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
     for detector in with_defaults(&Resources::default()).expect("the defaults") {
         let detector: Arc<dyn Detector> = detector.into();
         let name = detector.name();
-        if !matches!(detector.look_up(), LookUp::Keys) {
-            continue;
-        }
-        with_keys += 1;
+        all += 1;
         let prints = terms.iter().map(|terms| detector.fingerprint(terms)).enumerate();
         let records: Vec<FingerprintRecord> =
             prints.map(|(number, print)| FingerprintRecord::numbered(number, print)).collect();
@@ -512,7 +497,7 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
         on_disk += usize::from(disk.store.end() >= 32);
     }
     // These texts are too similar for the detectors that use only punctuation.
-    assert!(with_keys >= 9 && on_disk >= with_keys - 2, "{on_disk} of {with_keys}");
+    assert!(all >= 9 && on_disk >= all - 2, "{on_disk} of {all}");
 }
 
 /// Returns a page that founds a cluster with the default detector.

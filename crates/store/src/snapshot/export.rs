@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::inspect::Saved;
-use super::lines::{CentroidLine, CrawlLine, Line, LinesHead, TableLine, TextLine};
+use super::lines::{CentroidLine, CrawlLine, LineContents, LinesHead, TableLine, TextLine};
 use super::{SnapshotError, TableDir};
 use leitong_base::proto;
 
@@ -16,7 +16,7 @@ impl TableDir {
     pub fn export_centroids(folder: &Path, mut take: impl FnMut(TableLine)) -> Result<bool, SnapshotError> {
         let mut each = |position: &proto::Position, saved| {
             if let Saved::Centroid(centroid) = saved {
-                take(TableLine(Line::Centroid(CentroidLine::new(position, centroid))));
+                take(TableLine(LineContents::Centroid(CentroidLine::new(position, centroid))));
             }
         };
         Ok(Self::inspect_all(folder, |_| Ok(()), &mut each)?.is_some())
@@ -39,19 +39,21 @@ impl TableDir {
         let mut begun = false;
         let mut each = |position: &proto::Position, saved| {
             if !std::mem::replace(&mut begun, true) {
-                line(Line::Head(LinesHead::new(position)));
+                line(LineContents::Head(LinesHead::new(position)));
             }
             match saved {
-                Saved::Centroid(centroid) => line(Line::Centroid(CentroidLine::new(position, centroid))),
-                Saved::Crawl(crawl) => line(Line::Crawl(CrawlLine::new(crawl))),
+                Saved::Centroid(centroid) => {
+                    line(LineContents::Centroid(CentroidLine::new(position, centroid)));
+                }
+                Saved::Crawl(crawl) => line(LineContents::Crawl(CrawlLine::new(crawl))),
                 Saved::Texts(seen) => (seen.first..)
                     .zip(seen.texts)
-                    .for_each(|(sequence, text)| line(Line::Text(TextLine::new(sequence, text)))),
+                    .for_each(|(sequence, text)| line(LineContents::Text(TextLine::new(sequence, text)))),
             }
         };
         let Some(position) = Self::inspect_all(folder, begin, &mut each)? else { return Ok(false) };
         if !begun {
-            line(Line::Head(LinesHead::new(&position)));
+            line(LineContents::Head(LinesHead::new(&position)));
         }
         Ok(true)
     }

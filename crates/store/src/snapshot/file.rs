@@ -59,13 +59,13 @@ pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>
 pub(super) fn begin_verified(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
     let Some((reader, saved)) = begin(path)? else { return Ok(None) };
     if !reader.rest_fits()? {
-        return Err(damage_of(path, &saved));
+        return Err(describe_damage(path, &saved));
     }
     begin(path)
 }
 
 /// Returns the most precise description of the damage in a file with a wrong checksum.
-fn damage_of(path: &Path, saved: &proto::Position) -> SnapshotError {
+fn describe_damage(path: &Path, saved: &proto::Position) -> SnapshotError {
     let read = || {
         let Some((mut reader, _)) = begin(path)? else { return Ok(()) };
         reader.articles(saved, |_| {})?;

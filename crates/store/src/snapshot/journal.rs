@@ -124,7 +124,7 @@ impl Journal {
             let mut rest = Vec::new();
             file.seek(SeekFrom::Start(bytes)).map_err(at(path))?;
             file.read_to_end(&mut rest).map_err(at(path))?;
-            if let Some(after) = whole_frame_in(&rest, next_frame, head.salt) {
+            if let Some(after) = find_whole_frame(&rest, next_frame, head.salt) {
                 let problem = format!("a whole frame follows at byte {}", bytes + after as u64);
                 return Err(damaged(bytes, &problem));
             }
@@ -284,7 +284,7 @@ fn read_up_to(reader: &mut impl Read, bytes: usize) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the position in `rest` of a whole frame that was written after frame `number`.
-fn whole_frame_in(rest: &[u8], number: u64, salt: u64) -> Option<usize> {
+fn find_whole_frame(rest: &[u8], number: u64, salt: u64) -> Option<usize> {
     memmem::find_iter(rest, MARK).find(|at| {
         let head = &rest[*at..];
         let Some((found, length, sum)) = parse_head(head) else { return false };

@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for Hash {
 /// A line of an exported table.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
-pub struct TableLine(pub(super) Line);
+pub struct TableLine(pub(super) LineContents);
 
 impl TableLine {
     /// The format version of these lines. A reader refuses newer ones.
@@ -78,7 +78,7 @@ impl TableLine {
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Line {
+pub(super) enum LineContents {
     Head(LinesHead),
     Centroid(CentroidLine),
     Crawl(CrawlLine),

@@ -42,7 +42,7 @@ use thiserror::Error;
 
 use crate::blocks::{ADVICE, BlockError};
 pub use changelog_blocks::{ChangelogBlocks, OpenBlocks};
-pub use changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable, Wanted};
+pub use changelog_snapshot::{ChangelogSnapshot, ExpectedTable, SnapshotPlace, SnapshotWriter, Unusable};
 pub use compact::Compacted;
 pub use folder::Unfinished;
 pub use journal::{Journal, Torn};

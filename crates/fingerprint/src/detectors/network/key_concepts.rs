@@ -19,7 +19,7 @@ pub(super) fn select(terms: &Terms, concepts: &Concepts, config: &GraphConfig) -
         .into_iter()
         .map(|node| (paths.sum_without(Some(node)), node))
         .collect();
-    contributions.sort_unstable_by_key(|(sum, node)| (Reverse(*sum), network.tie(concepts, *node)));
+    contributions.sort_unstable_by_key(|(sum, node)| (Reverse(*sum), network.break_tie(concepts, *node)));
     contributions.truncate(config.key_concepts);
     contributions.iter().map(|(_, node)| network.nodes[*node]).collect()
 }
@@ -64,13 +64,15 @@ impl ConceptGraph {
     pub(super) fn hubs(&self, concepts: &Concepts, max: usize) -> Vec<usize> {
         let mut hubs: Vec<usize> =
             (0..self.nodes.len()).filter(|node| self.component.contains(*node)).collect();
-        hubs.sort_unstable_by_key(|node| (Reverse(self.graph.degree(*node)), self.tie(concepts, *node)));
+        hubs.sort_unstable_by_key(|node| {
+            (Reverse(self.graph.degree(*node)), self.break_tie(concepts, *node))
+        });
         hubs.truncate(max);
         hubs
     }
 
     /// Breaks ties by frequency, then by first occurrence, which is unique.
-    fn tie(&self, concepts: &Concepts, node: usize) -> (Reverse<u32>, usize) {
+    fn break_tie(&self, concepts: &Concepts, node: usize) -> (Reverse<u32>, usize) {
         (Reverse(concepts.frequency(self.nodes[node])), node)
     }
 }

@@ -18,7 +18,6 @@
 //!   are inserted under their blocks; all paragraphs are looked up, within the radii. Finds every near page.
 
 mod bands;
-mod blocks;
 mod bound;
 mod config;
 mod hash;
@@ -27,13 +26,13 @@ mod matching;
 
 use serde_json::{Map, Value, json};
 
-use self::blocks::Blocks;
 use self::bound::{Bound, MayBeNear};
 pub use self::config::ParagraphConfig;
 use self::config::{Bits, Candidates, Matching};
 use self::hash::Hasher;
 use self::main_paragraphs::main_paragraphs;
 use self::matching::{Match, ParagraphFingerprint};
+use crate::blocks::Blocks;
 use crate::boilerplate::Boilerplate;
 use crate::idf::IdfTable;
 use crate::resources::{ResourceError, Resources};

@@ -32,9 +32,8 @@
 //!   part of the definition of near. Texts of the same words in another order have the same SimHash, but may
 //!   share no band. Passages are wide keys: an excerpt has a different SimHash and is related at a greater
 //!   distance.
-//! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* agree within r_i bits in at least
-//!   one block *i*, where Σ(r_i + 1) = d + 1; otherwise they would differ in at least Σ(r_i + 1) bits. So a
-//!   centroid is inserted under its four blocks, and looked up under all values within r_i of each block.
+//! * `blocks`: four [`Blocks`] of 16 bits. A centroid is inserted under all four, and looked up under all values within
+//!   the radius of each.
 
 mod addresses;
 mod config;
@@ -43,12 +42,15 @@ mod encoding;
 pub mod generated;
 mod near;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::bit_votes::BitVotes;
+use crate::blocks::Blocks;
 use crate::secret::{Purpose, Secret, TextHash};
 use crate::sketch::{self, BINS};
-use crate::{Comparison, Crowd, Detector, LookUp, SecondKey, Shares, basis_points, facts, topics};
+use crate::{Comparison, Crowd, Detector, SecondKey, Shares, facts, topics};
 pub(crate) use addresses::ADDRESS_BYTES;
 use addresses::Addresses;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
@@ -56,13 +58,14 @@ use crowd::SimHashCrowd;
 use encoding::{COMPARED_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
 pub use encoding::{encode, simhash_of, sketch_of};
 use leitong_text::segment::Terms;
+use near::Judge;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
 const VERSION: u32 = 19;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near, or verdicts
 /// name other related pages.
-const NEAR_VERSION: u32 = 17;
+const NEAR_VERSION: u32 = 18;
 
 /// Number of frequencies, from 1 on, whose terms are counted together. 99 % of a page's distinct terms have such a
 /// frequency.
@@ -71,16 +74,13 @@ const SMALL_FREQUENCIES: usize = 12;
 const DISTANCE_MAX: u32 = 20;
 /// Number of bits of a SimHash, above any distance.
 const HASH_BITS: u32 = 64;
-const BLOCKS: u32 = 4;
-const BLOCK_BITS: u32 = 64 / BLOCKS;
 
 /// The detector with its settings.
 #[derive(Debug)]
 pub struct SimHash {
     config: SimHashConfig,
-    length_ratio_min: u32,
-    /// For each block, the masks that XOR a value to every value within its radius (a Hamming ball).
-    masks: [Vec<u16>; BLOCKS as usize],
+    judge: Arc<Judge>,
+    blocks: Blocks,
     term_hash: TextHash,
     passage_hash: TextHash,
 }
@@ -95,15 +95,11 @@ impl SimHash {
     /// Creates the detector with these settings. If there is a `secret`, it keys the hashes.
     #[must_use]
     pub fn keyed(config: &SimHashConfig, secret: Option<&Secret>) -> Self {
-        let masks = radii(config.near.max_distance).map(|radius| {
-            let within = |mask: &u16| radius.is_some_and(|radius| mask.count_ones() <= radius);
-            (0..=u16::MAX).filter(within).collect()
-        });
         let term_hash = TextHash::new(secret, Purpose::Terms);
         Self {
             config: config.clone(),
-            length_ratio_min: basis_points(config.near.length_ratio_min),
-            masks,
+            judge: Arc::new(Judge::new(&config.near)),
+            blocks: Blocks::new(HASH_BITS, config.near.max_distance),
             term_hash,
             passage_hash: TextHash::new(secret, Purpose::Passages),
         }
@@ -166,25 +162,16 @@ impl Detector for SimHash {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let parts = Parts::new(fingerprint);
         match self.config.near.candidates {
-            Candidates::Bands => parts.add_keys(keys),
-            Candidates::Blocks => {
-                keys.extend((0..BLOCKS).map(|block| key(block, block_value(parts.hash, block))));
-            }
+            Candidates::Bands => Parts::new(fingerprint).add_keys(keys),
+            Candidates::Blocks => self.blocks.insert_keys(left_aligned(fingerprint), keys),
         }
     }
 
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let parts = Parts::new(fingerprint);
         match self.config.near.candidates {
-            Candidates::Bands => parts.add_keys(keys),
-            Candidates::Blocks => {
-                for (block, masks) in (0..BLOCKS).zip(&self.masks) {
-                    let value = block_value(parts.hash, block);
-                    keys.extend(masks.iter().map(|mask| key(block, value ^ mask)));
-                }
-            }
+            Candidates::Bands => Parts::new(fingerprint).add_keys(keys),
+            Candidates::Blocks => self.blocks.probe_keys(left_aligned(fingerprint), keys),
         }
     }
 
@@ -196,20 +183,11 @@ impl Detector for SimHash {
         }
     }
 
-    fn look_up(&self) -> LookUp {
-        match self.config.near.candidates {
-            Candidates::Bands => LookUp::Keys,
-            Candidates::Blocks => {
-                LookUp::Hamming { max_distance: self.config.near.max_distance, bits: simhash_of }
-            }
-        }
-    }
-
     /// Near fingerprints always lie within the distance, however they are confirmed.
     fn second_key(&self) -> Option<SecondKey> {
         Some(SecondKey {
             max_distance: self.config.near.max_distance,
-            wide_distance: self.related_distance(),
+            wide_distance: self.judge.related_distance(),
             of: simhash_of,
         })
     }
@@ -227,7 +205,9 @@ impl Detector for SimHash {
         let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
         let near = distance <= self.config.near.max_distance
             && (self.config.near.confirm == Confirm::None || {
-                self.decided_by(distance, &SketchView::new(fingerprint), &SketchView::new(compared)).is_none()
+                self.judge
+                    .decided_by(distance, &SketchView::new(fingerprint), &SketchView::new(compared))
+                    .is_none()
             });
         Comparison { distance, near }
     }
@@ -242,7 +222,7 @@ impl Detector for SimHash {
             return distance;
         }
         let (a, b) = (SketchView::new(fingerprint), SketchView::new(compared));
-        match self.addresses(&a, &b) {
+        match self.judge.addresses(&a, &b) {
             Addresses::OnePage | Addresses::OneName => distance,
             _ => HASH_BITS * (1 + BINS as u32 - sketch::matches(a.values, b.values)) + distance,
         }
@@ -253,7 +233,7 @@ impl Detector for SimHash {
         if self.config.near.confirm == Confirm::None {
             return 0;
         }
-        match self.addresses(&SketchView::new(fingerprint), &SketchView::new(compared)) {
+        match self.judge.addresses(&SketchView::new(fingerprint), &SketchView::new(compared)) {
             Addresses::OnePage | Addresses::OneName => 0,
             Addresses::OneSite | Addresses::Apart | Addresses::Unknown => 1,
         }
@@ -261,9 +241,7 @@ impl Detector for SimHash {
 
     fn crowd(&self) -> Option<Box<dyn Crowd>> {
         match self.config.near.candidates {
-            Candidates::Bands => {
-                Some(Box::new(SimHashCrowd::new(&self.config.near, self.related_distance())))
-            }
+            Candidates::Bands => Some(Box::new(SimHashCrowd::new(Arc::clone(&self.judge)))),
             Candidates::Blocks => None,
         }
     }
@@ -271,11 +249,11 @@ impl Detector for SimHash {
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let Comparison { distance, near } = self.compare_found(a, b);
-        Comparison { distance, near: near && self.share_a_key(a, b) }
+        Comparison { distance, near: near && self.judge.share_a_key(a, b) }
     }
 
     fn related(&self, a: &[u8], b: &[u8]) -> bool {
-        self.related_found(a, b) && self.share_a_key_to_relate(a, b) && !self.compare(a, b).near
+        self.related_found(a, b) && self.judge.share_a_key_to_relate(a, b) && !self.compare(a, b).near
     }
 
     #[inline]
@@ -285,10 +263,8 @@ impl Detector for SimHash {
             return false;
         }
         let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
-        distance <= self.related_distance() && {
-            let (a, b) = (SketchView::new(fingerprint), SketchView::new(compared));
-            sketch::matches(a.values, b.values) >= self.matches_needed_to_relate(distance, a.size, b.size)
-        }
+        distance <= self.judge.related_distance()
+            && self.judge.are_related(distance, &SketchView::new(fingerprint), &SketchView::new(compared))
     }
 
     /// Returns `None` if related pages are not reported.
@@ -329,8 +305,8 @@ impl Detector for SimHash {
         evidence.insert("sketch_matches".into(), matches.into());
         if self.config.near.confirm == Confirm::Sketch {
             let distance = (a.hash ^ b.hash).count_ones();
-            let addresses = self.addresses(&a.view, &b.view);
-            let needed = self.matches_needed(distance, &a.view, &b.view, addresses);
+            let addresses = self.judge.addresses(&a.view, &b.view);
+            let needed = self.judge.matches_needed(distance, &a.view, &b.view, addresses);
             evidence.insert("sketch_matches_needed".into(), needed.into());
             let sizes = [a.view.size, b.view.size];
             let ratio = u64::from(sizes[0].min(sizes[1])) * 10_000 / u64::from(sizes[0].max(sizes[1]).max(1));
@@ -343,7 +319,7 @@ impl Detector for SimHash {
                 evidence.insert(name.into(), (f64::from(facts::replaced(a, b)) / 100.0).into());
             }
             evidence.insert("addresses".into(), addresses.as_str().into());
-            if let Some(reason) = self.decided_by(distance, &a.view, &b.view) {
+            if let Some(reason) = self.judge.decided_by(distance, &a.view, &b.view) {
                 evidence.insert("decided_by".into(), reason.into());
             }
         }
@@ -366,67 +342,7 @@ impl Detector for SimHash {
     }
 }
 
-/// Returns a block's value; block 0 holds the upper 16 bits.
-#[inline]
-fn block_value(hash: u64, block: u32) -> u16 {
-    (hash >> (64 - BLOCK_BITS * (block + 1))) as u16
-}
-
-#[inline]
-fn key(block: u32, value: u16) -> u64 {
-    u64::from(block) << BLOCK_BITS | u64::from(value)
-}
-
-/// Returns the radius of each block, with Σ(r_i + 1) = `max_distance` + 1; `None` for a block that need not
-/// be probed.
-fn radii(max_distance: u32) -> [Option<u32>; BLOCKS as usize] {
-    let sum = max_distance + 1;
-    std::array::from_fn(|block| {
-        let share = sum / BLOCKS + u32::from((block as u32) < sum % BLOCKS);
-        share.checked_sub(1)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn simhash(max_distance: u32) -> SimHash {
-        let mut config = SimHashConfig::default();
-        config.near.max_distance = max_distance;
-        config.near.confirm = Confirm::None;
-        config.near.candidates = Candidates::Blocks;
-        SimHash::new(&config)
-    }
-
-    fn encoded(hash: u64) -> Vec<u8> {
-        [&hash.to_be_bytes()[..], &[0; FINGERPRINT_BYTES - 8]].concat()
-    }
-
-    #[test]
-    fn radii_follow_the_rule() {
-        assert_eq!(radii(3), [Some(0); 4]);
-        assert_eq!(radii(7), [Some(1); 4]);
-        assert_eq!(radii(9), [Some(2), Some(2), Some(1), Some(1)]);
-        assert_eq!(radii(0), [Some(0), None, None, None]);
-        for d in 0..=DISTANCE_MAX {
-            assert_eq!(radii(d).iter().flatten().map(|r| r + 1).sum::<u32>(), d + 1);
-        }
-    }
-
-    proptest! {
-        /// Any two fingerprints within the distance share a key.
-        #[test]
-        fn near_fingerprints_share_a_key(hash: u64, max_distance in 0..=DISTANCE_MAX, changed in prop::collection::vec(0_u32..64, DISTANCE_MAX as usize)) {
-            let detector = simhash(max_distance);
-            let other = changed.iter().take(max_distance as usize).fold(hash, |h, bit| h ^ 1 << bit);
-            let (mut inserted, mut probed) = (vec![], vec![]);
-            detector.insert_keys(&encoded(other), &mut inserted);
-            detector.probe_keys(&encoded(hash), &mut probed);
-            prop_assert!(detector.compare(&encoded(hash), &encoded(other)).near);
-            prop_assert!(inserted.iter().any(|key| probed.contains(key)));
-        }
-    }
+/// Returns the SimHash in the upper half, as [`Blocks`] expects it.
+fn left_aligned(fingerprint: &[u8]) -> u128 {
+    u128::from(simhash_of(fingerprint)) << HASH_BITS
 }

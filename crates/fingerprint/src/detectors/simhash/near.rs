@@ -3,10 +3,10 @@
 
 use super::addresses::Addresses;
 use super::encoding::{Parts, SketchView, simhash_of};
-use super::{Candidates, Duplicates, SimHash};
+use super::{Candidates, Duplicates, NearConfig};
 use crate::facts::{self, Facts};
 use crate::relation::Relation;
-use crate::{Shares, sketch};
+use crate::{Shares, basis_points, sketch};
 
 /// The judge: how much the evidence for a copy weighs, in hundredths of a unit of the logarithm of the odds. A linear
 /// model over labelled pairs of 28 sets, with and without addresses (`tools/measure/judge.py`,
@@ -30,17 +30,15 @@ mod weight {
     pub(super) const UNKNOWN: i64 = -604;
     pub(super) const ONE_SITE: i64 = -827;
 }
-/// The sizes between which a doubling counts.
-const SIZES: std::ops::RangeInclusive<u32> = 20..=3_000;
+/// The size up to which a doubling counts.
+const SIZE_MAX: u32 = 3_000;
 /// Number by which `sketch_matches_near` is lower for two versions of one page: the address identifies the subject,
 /// and versions drift. 19 of 64 values correspond to a quarter of the combined text.
 const FEWER_OF_ONE_PAGE: u32 = 6;
-/// Number of values by which the least number is higher for the shortest texts; it falls to 0 at [`CHANCE_SIZE`]. Pairs
-/// of unrelated texts of 100 letters agree in 30 values once in 10¹⁰ (`benches/false_matches.rs`), which is .7 % false
-/// duplicates in a table of a hundred million.
+/// Number of values by which the least number is higher for the shortest texts; it falls to 0 where texts are no longer
+/// short. Pairs of unrelated texts of 100 letters agree in 30 values once in 10¹⁰ (`benches/false_matches.rs`), which is
+/// .7 % false duplicates in a table of a hundred million.
 const MORE_BY_CHANCE: u32 = 6;
-/// Size from which on chance needs no more values.
-const CHANCE_SIZE: u32 = 400;
 /// The limit on replaced facts, in hundredths: none may be replaced. Odd sketches estimate one replaced fact as 100,
 /// and one added fact as 1.
 const REPLACED: u32 = 60;
@@ -56,7 +54,18 @@ const FEWER_OF_UNLIKE_LENGTHS: u32 = 6;
 /// Number of additional values, beyond those that the distance requires, that texts of similar lengths need.
 const MORE_OF_LIKE_LENGTHS: u32 = 2;
 
-impl SimHash {
+/// The judge of pairs of fingerprints, by these settings.
+#[derive(Debug)]
+pub(super) struct Judge {
+    pub(super) near: NearConfig,
+    length_ratio_min: u32,
+}
+
+impl Judge {
+    pub(super) fn new(near: &NearConfig) -> Self {
+        Self { near: near.clone(), length_ratio_min: basis_points(near.length_ratio_min) }
+    }
+
     /// Returns how many values of the sketch must agree for the judge's sum not to be negative; more than there are if
     /// no agreement is enough.
     pub(super) fn matches_needed(
@@ -66,10 +75,10 @@ impl SimHash {
         b: &SketchView,
         addresses: Addresses,
     ) -> u32 {
-        let near = &self.config.near;
+        let near = &self.near;
         let shorter = a.size.min(b.size);
         let least = near.sketch_matches_near;
-        let least_by_chance = least + more_by_chance(shorter);
+        let least_by_chance = least + more_by_chance(shorter, near.number_text_size);
         let (least, address) = match addresses {
             Addresses::OnePage => (least.saturating_sub(FEWER_OF_ONE_PAGE), weight::ONE_PAGE),
             Addresses::OneName => (least, weight::ONE_NAME),
@@ -77,7 +86,7 @@ impl SimHash {
             Addresses::Unknown => (least_by_chance, weight::UNKNOWN),
             Addresses::OneSite => (least_by_chance, weight::ONE_SITE),
         };
-        let size = shorter.clamp(*SIZES.start(), *SIZES.end());
+        let size = shorter.clamp(1, SIZE_MAX);
         let mut sum = address
             + weight::DOUBLED_SIZE * log2_in_256ths(size) / 256
             + weight::DIFFERING_BIT * i64::from(distance);
@@ -100,12 +109,12 @@ impl SimHash {
     /// short texts, or facts of one site, topics unless the texts are so long that their size counts no more. A page at
     /// another time may state anything.
     fn facts_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
-        let (short_size, shorter) = (self.config.near.number_text_size, a.size.min(b.size));
+        let (short_size, shorter) = (self.near.number_text_size, a.size.min(b.size));
         short_size > 0
             && addresses != Addresses::OnePage
             && (shorter < short_size && facts::replaced(a.numbers, b.numbers) >= REPLACED
                 || addresses == Addresses::OneSite
-                    && (shorter < *SIZES.end() && facts::replaced(a.topics, b.topics) >= REPLACED
+                    && (shorter < SIZE_MAX && facts::replaced(a.topics, b.topics) >= REPLACED
                         || facts::replaced(a.facts, b.facts)
                             >= replaced_facts_limit(fewer(a.facts, b.facts))))
     }
@@ -129,7 +138,7 @@ impl SimHash {
 
     /// Returns true if the relation of `a` to `b` counts as a duplicate under the settings.
     fn relation_counts(&self, a: &SketchView, b: &SketchView) -> bool {
-        let counting = self.config.near.duplicates;
+        let counting = self.near.duplicates;
         counting == Duplicates::All
             || shares(a, b).is_some_and(|shares| match Relation::from_shares(shares) {
                 Relation::Same => true,
@@ -141,7 +150,7 @@ impl SimHash {
     /// Returns true if a look-up for one fingerprint finds the other, given that they are within the
     /// distance.
     pub(super) fn share_a_key(&self, a: &[u8], b: &[u8]) -> bool {
-        self.config.near.candidates == Candidates::Blocks || simhash_of(a) == simhash_of(b) || {
+        self.near.candidates == Candidates::Blocks || simhash_of(a) == simhash_of(b) || {
             let (a, b) = (Parts::new(a), Parts::new(b));
             a.shares_band(&b) || a.passages_shared(&b) > 0
         }
@@ -150,7 +159,7 @@ impl SimHash {
     /// Returns true if a look-up for one fingerprint finds the other, given that they are within
     /// [`Self::related_distance`]. Beyond the distance of near fingerprints, only passages can find it.
     pub(super) fn share_a_key_to_relate(&self, a: &[u8], b: &[u8]) -> bool {
-        match (simhash_of(a) ^ simhash_of(b)).count_ones() <= self.config.near.max_distance {
+        match (simhash_of(a) ^ simhash_of(b)).count_ones() <= self.near.max_distance {
             true => self.share_a_key(a, b),
             false => Parts::new(a).passages_shared(&Parts::new(b)) > 0,
         }
@@ -158,7 +167,7 @@ impl SimHash {
 
     /// Returns the maximum distance between the SimHashes of related texts.
     pub(super) fn related_distance(&self) -> u32 {
-        let near = &self.config.near;
+        let near = &self.near;
         match near.candidates {
             Candidates::Bands => near.max_distance.max(near.max_distance_related),
             Candidates::Blocks => near.max_distance,
@@ -171,7 +180,7 @@ impl SimHash {
     /// both.
     pub(super) fn matches_needed_to_relate(&self, distance: u32, a_size: u32, b_size: u32) -> u32 {
         let by_distance = (distance + RELATED_DISTANCE_OFFSET).div_ceil(2);
-        let related = self.config.near.sketch_matches_related;
+        let related = self.near.sketch_matches_related;
         let (shorter, longer) = (a_size.min(b_size), a_size.max(b_size));
         match shorter * 5 < longer * 3 {
             true => by_distance.max(related.saturating_sub(FEWER_OF_UNLIKE_LENGTHS)),
@@ -179,9 +188,15 @@ impl SimHash {
         }
     }
 
+    /// Returns true if texts at this distance, which is at most [`Self::related_distance`], are related.
+    #[inline]
+    pub(super) fn are_related(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
+        sketch::matches(a.values, b.values) >= self.matches_needed_to_relate(distance, a.size, b.size)
+    }
+
     /// Compares the addresses; `Unknown` if the settings ignore them.
     pub(super) fn addresses(&self, a: &SketchView, b: &SketchView) -> Addresses {
-        match self.config.near.addresses {
+        match self.near.addresses {
             true => Addresses::compare(a.address, b.address),
             false => Addresses::Unknown,
         }
@@ -207,9 +222,10 @@ pub(super) fn shares(a: &SketchView, b: &SketchView) -> Option<Shares> {
     Some(Shares { of_a: share(a.size)?, of_b: share(b.size)? })
 }
 
-/// Returns how many values beyond the least number must agree for texts of this size not to be near by chance.
-fn more_by_chance(size: u32) -> u32 {
-    (MORE_BY_CHANCE * CHANCE_SIZE.saturating_sub(size)).div_ceil(CHANCE_SIZE)
+/// Returns how many values beyond the least number must agree for texts of this size not to be near by chance. Texts are
+/// short below `short_size`.
+fn more_by_chance(size: u32, short_size: u32) -> u32 {
+    (MORE_BY_CHANCE * short_size.saturating_sub(size)).div_ceil(short_size.max(1))
 }
 
 /// Returns the logarithm to base 2, in 256ths, linear between powers of two; at most 22 too low.
@@ -234,7 +250,7 @@ mod tests {
 
     use super::*;
     use crate::Detector;
-    use crate::detectors::simhash::{SimHashConfig, encode};
+    use crate::detectors::simhash::{SimHash, SimHashConfig, encode};
     use leitong_text::extract::Document;
     use leitong_text::page::Address;
     use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
@@ -247,7 +263,7 @@ mod tests {
             encode(0, size, &[0; sketch::VALUE_BYTES], facts, [0; 12], ([1; 4], [1; 10]))
         };
         let (a, b) = (print(0), print(fact_bits));
-        detector.matches_needed(distance, &SketchView::new(&a), &SketchView::new(&b), addresses)
+        detector.judge.matches_needed(distance, &SketchView::new(&a), &SketchView::new(&b), addresses)
     }
 
     #[test]
@@ -323,7 +339,7 @@ mod tests {
     #[test]
     fn distant_texts_and_similar_lengths_need_more_matches_to_relate() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let needed = |distance, shorter| detector.matches_needed_to_relate(distance, shorter, 1_000);
+        let needed = |distance, shorter| detector.judge.matches_needed_to_relate(distance, shorter, 1_000);
         assert_eq!([0, 13, 14, 20, 28].map(|distance| needed(distance, 599)), [10, 10, 11, 14, 18]);
         assert_eq!([0, 20, 24, 28].map(|distance| needed(distance, 600)), [16, 16, 18, 20]);
     }
@@ -352,7 +368,7 @@ mod tests {
     #[test]
     fn an_excerpt_is_not_a_copy() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let comparable = |a, b| detector.lengths_are_comparable(a, b);
+        let comparable = |a, b| detector.judge.lengths_are_comparable(a, b);
         assert!(comparable(100, 200) && comparable(200, 100) && !comparable(99, 200));
         assert!(comparable(0, 0) && comparable(65_535, 65_535));
     }

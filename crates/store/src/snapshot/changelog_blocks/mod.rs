@@ -20,7 +20,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::SnapshotError;
-use super::changelog_snapshot::{Unusable, Wanted};
+use super::changelog_snapshot::{ExpectedTable, Unusable};
 use super::checksummed::{ChecksummedReader, ChecksummedWriter, Sequential};
 use super::file::{at, blocks_of, manifest_of, read_head, write_head};
 use super::ours::FILE_NAME;
@@ -160,7 +160,7 @@ impl ChangelogBlocks {
     ///
     /// # Errors
     /// [`Unusable`] if they do not.
-    pub fn check(&self, wanted: &Wanted<'_>, last: &proto::Position) -> Result<(), Unusable> {
+    pub fn check(&self, wanted: &ExpectedTable<'_>, last: &proto::Position) -> Result<(), Unusable> {
         let differs = |which, found: u64, wanted: u64| {
             Err(Unusable::OtherSettings { which, found: found.to_string(), wanted: wanted.to_string() })
         };

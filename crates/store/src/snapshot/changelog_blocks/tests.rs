@@ -175,7 +175,7 @@ impl Worker {
         let last = last_position(kept).unwrap_or_default();
         let bounds = (kept.first().map_or(0, |first| first.0), kept.last().map_or(0, |last| last.0 + 1));
         let identity = &Identity { fingerprint_hash: settings, ..IDENTITY };
-        let wanted = Wanted { topic: TOPIC, identity, bounds, table_id: last.table_id };
+        let wanted = ExpectedTable { topic: TOPIC, identity, bounds, table_id: last.table_id };
         blocks.check(&wanted, &last).map_err(|why| why.to_string())?;
         let from = blocks.changelog_offset();
         let files = Arc::new(folder.clone());
@@ -197,7 +197,7 @@ impl Worker {
         let empty = empty.expect("there are no blocks yet");
         let restoration = Restoration::into_empty(empty, detector());
         let restoration = match last_position(kept) {
-            Some(last) => restoration.going_up_to(&last),
+            Some(last) => restoration.continue_up_to(&last),
             None => restoration,
         };
         let clusterer = read(restoration, kept, 0).expect("all that counts is there");

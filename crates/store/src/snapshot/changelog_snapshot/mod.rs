@@ -20,7 +20,7 @@ use thiserror::Error;
 use crate::blocks::BlockError;
 use leitong_cluster::TableFault;
 pub use place::{SnapshotPlace, SnapshotWriter};
-pub use read::{ChangelogSnapshot, Wanted};
+pub use read::{ChangelogSnapshot, ExpectedTable};
 
 const MAGIC: &[u8] = b"leitong changelog snapshot\n";
 

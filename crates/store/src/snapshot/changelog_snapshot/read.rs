@@ -23,8 +23,8 @@ const LENGTH_BYTES: u64 = 4;
 /// the memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 
-/// The properties that a snapshot must have.
-pub struct Wanted<'a> {
+/// The table that a snapshot must be of.
+pub struct ExpectedTable<'a> {
     /// The topic of the changelog.
     pub topic: &'a str,
     /// The identity of the table.
@@ -35,7 +35,7 @@ pub struct Wanted<'a> {
     pub table_id: Option<u64>,
 }
 
-impl Wanted<'_> {
+impl ExpectedTable<'_> {
     /// Checks that a copy belongs to this table and these settings, and that the changelog still has the
     /// records after it. The copy contains the changelog `topic` up to `offset`, and the table at `position`.
     pub(in crate::snapshot) fn compare(
@@ -141,7 +141,7 @@ impl ChangelogSnapshot {
     ///
     /// # Errors
     /// [`Unusable`] if it does not.
-    pub fn check(&self, wanted: &Wanted<'_>) -> Result<(), Unusable> {
+    pub fn check(&self, wanted: &ExpectedTable<'_>) -> Result<(), Unusable> {
         wanted.compare(&self.footer.changelog_topic, &self.position, self.footer.changelog_offset)
     }
 

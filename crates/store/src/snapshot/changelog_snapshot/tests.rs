@@ -137,7 +137,7 @@ fn a_snapshot_of_another_table_or_changelog_is_refused() {
     let place = SnapshotPlace::new(folder.path(), "app", 0);
     write(&place);
     let check = |topic, identity: &Identity, bounds, table_id| {
-        let wanted = Wanted { topic, identity, table_id: Some(table_id), bounds };
+        let wanted = ExpectedTable { topic, identity, table_id: Some(table_id), bounds };
         place.open().expect("sound").expect("a file").check(&wanted).map_err(|why| why.to_string())
     };
     let ours = identity();

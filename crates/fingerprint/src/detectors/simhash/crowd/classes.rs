@@ -78,43 +78,33 @@ impl Classes {
         classes.flat_map(Class::values).flatten().for_each(|number| found(*number));
     }
 
-    /// Calls `found` with the centroids whose facts are not replaced, until it returns false. Returns the number of
-    /// entries that were looked at.
-    pub(super) fn find<'a>(
-        &'a self,
-        facts: &Facts,
-        limit: Limit,
-        found: &mut dyn FnMut(&'a VecDeque<u64>) -> bool,
-    ) -> usize {
+    /// Returns the centroids whose facts are not replaced, in classes, and the number of entries that were looked at.
+    pub(super) fn find(&self, facts: &Facts, limit: Limit) -> (Vec<&VecDeque<u64>>, usize) {
         let (own, own_count) = (facts::bits(facts), facts::count(facts));
-        let mut looked_at = 0;
+        let (mut found, mut looked_at) = (Vec::new(), 0);
         for (count, group) in &self.by_count {
             let allowed = limit(own_count.min(*count));
             let most = facts::bits_that_may_differ(allowed, own_count.abs_diff(*count));
             // One of equally many facts is replaced if the checksums differ.
             let same_only = own_count == *count && allowed <= facts::ONE;
-            let mut goes_on = true;
             let mut take = |at: usize| {
                 let class = &group.classes[at];
-                goes_on = match same_only && group.bits[at] == own {
-                    true => class.get(&facts::checksum(facts)).is_none_or(&mut *found),
-                    false => class.values().all(&mut *found),
-                };
-                goes_on
+                match same_only && group.bits[at] == own {
+                    true => found.extend(class.get(&facts::checksum(facts))),
+                    false => found.extend(class.values()),
+                }
+                true
             };
             if most <= 1 && group.bits.len() >= LOOKED_UP_MIN {
                 let masks = [0].into_iter().chain((0..u64::BITS).map(|bit| 1 << bit));
-                let mut classes = masks.filter_map(|mask: u64| group.of_bits.get(&(own ^ mask)));
-                classes.all(|at| take(*at as usize));
+                let classes = masks.filter_map(|mask: u64| group.of_bits.get(&(own ^ mask)));
+                classes.for_each(|at| _ = take(*at as usize));
                 looked_at += 1 + u64::BITS as usize;
             } else {
                 scan::within(&group.bits, own, most, &mut take);
                 looked_at += group.bits.len();
             }
-            if !goes_on {
-                break;
-            }
         }
-        looked_at
+        (found, looked_at)
     }
 }

@@ -15,14 +15,14 @@
 mod classes;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use super::encoding::{SketchView, simhash_of};
-use super::near::{replaced_facts_limit, replaced_numbers_limit};
-use super::{Confirm, NearConfig, addresses};
+use super::encoding::{COMPARED_BYTES, SketchView, simhash_of};
+use super::near::{Judge, replaced_facts_limit, replaced_numbers_limit};
+use super::{Confirm, addresses};
 use crate::Crowd;
-use crate::facts::Facts;
 use crate::scan::Column;
-use crate::sketch::{self, VALUE_BYTES, Values};
+use crate::sketch;
 use classes::Classes;
 
 /// Number of candidates that are compared without looking for fewer.
@@ -35,86 +35,64 @@ const MEMBER_BYTES: usize = 250;
 /// The members of a crowd.
 #[derive(Debug)]
 pub(super) struct SimHashCrowd {
-    max_distance: u32,
-    related_distance: u32,
-    /// Size below which texts are short; 0 if facts and numbers are ignored.
-    short_size: u32,
-    addresses: bool,
-    /// Lower bound on the number of values in which near pages of different names agree.
-    least_matches: u32,
-    /// All members with their SimHashes.
-    all: Column<Body>,
+    judge: Arc<Judge>,
+    /// All members: their SimHashes, and the compared parts of their fingerprints.
+    all: Column<[u8; COMPARED_BYTES]>,
     by_name: BTreeMap<u64, VecDeque<u64>>,
     /// Members of each site by their facts; 0 if the address is not known.
     sites: BTreeMap<u16, Classes>,
     by_numbers: Classes,
 }
 
-/// The parts of a member that are compared if neither facts nor numbers leave few candidates.
-#[derive(Debug)]
-struct Body {
-    site: u16,
-    values: Values,
-}
-
 /// The parts of a fingerprint that a crowd reads.
 struct Page<'a> {
-    hash: u64,
-    values: &'a Values,
-    size: u32,
-    facts: &'a Facts,
-    numbers: &'a Facts,
+    view: SketchView<'a>,
+    /// Hashes of site and name; 0 if one of them is not known.
     site: u16,
     name: u64,
 }
 
 impl SimHashCrowd {
-    pub(super) fn new(near: &NearConfig, related_distance: u32) -> Self {
-        let short_size = if near.confirm == Confirm::None { 0 } else { near.number_text_size };
-        Self {
-            max_distance: near.max_distance,
-            related_distance,
-            short_size,
-            addresses: near.addresses,
-            least_matches: near.sketch_matches_near,
-            all: Column::new(),
-            by_name: BTreeMap::new(),
-            sites: BTreeMap::new(),
-            by_numbers: Classes::default(),
-        }
+    pub(super) fn new(judge: Arc<Judge>) -> Self {
+        let (by_name, sites) = (BTreeMap::new(), BTreeMap::new());
+        Self { judge, all: Column::new(), by_name, sites, by_numbers: Classes::default() }
     }
 
-    /// Returns `None` if only SimHashes are compared.
-    fn page<'a>(&self, compared: &'a [u8]) -> Option<Page<'a>> {
-        if self.short_size == 0 {
-            return None;
-        }
+    /// Returns true if the judge weighs facts and numbers. Otherwise only SimHashes are compared here.
+    fn weighs_facts(&self) -> bool {
+        self.judge.near.confirm == Confirm::Sketch && self.judge.near.number_text_size > 0
+    }
+
+    fn page<'a>(&self, compared: &'a [u8]) -> Page<'a> {
         let view = SketchView::new(compared);
-        let SketchView { size, values, numbers, facts, address, .. } = view;
-        let (site, name) = addresses::site_and_name(address);
-        let is_known = self.addresses && site != 0 && name != 0;
+        let (site, name) = addresses::site_and_name(view.address);
+        let is_known = self.judge.near.addresses && site != 0 && name != 0;
         let (site, name) = if is_known { (site, name) } else { (0, 0) };
-        Some(Page { hash: simhash_of(compared), values, size, facts, numbers, site, name })
+        Page { view, site, name }
     }
 }
 
 impl Crowd for SimHashCrowd {
     fn insert(&mut self, number: u64, compared: &[u8]) {
-        let Some(page) = self.page(compared) else {
-            let body = Body { site: 0, values: [0; VALUE_BYTES] };
-            return self.all.insert(number, simhash_of(compared), body);
-        };
-        self.all.insert(number, page.hash, Body { site: page.site, values: *page.values });
+        let bytes = compared.first_chunk().copied().unwrap_or([0; COMPARED_BYTES]);
+        self.all.insert(number, simhash_of(compared), bytes);
+        if !self.weighs_facts() {
+            return;
+        }
+        let page = self.page(compared);
         if page.name != 0 {
             self.by_name.entry(page.name).or_default().push_back(number);
         }
-        self.sites.entry(page.site).or_default().insert(page.facts, number);
-        self.by_numbers.insert(page.numbers, number);
+        self.sites.entry(page.site).or_default().insert(page.view.facts, number);
+        self.by_numbers.insert(page.view.numbers, number);
     }
 
     fn remove(&mut self, number: u64, compared: &[u8]) {
         self.all.remove(number);
-        let Some(page) = self.page(compared) else { return };
+        if !self.weighs_facts() {
+            return;
+        }
+        let page = self.page(compared);
         if let Some(numbers) = self.by_name.get_mut(&page.name) {
             take(numbers, number);
             if numbers.is_empty() {
@@ -122,22 +100,23 @@ impl Crowd for SimHashCrowd {
             }
         }
         if let Some(site) = self.sites.get_mut(&page.site) {
-            site.remove(page.facts, number);
+            site.remove(page.view.facts, number);
             if site.members == 0 {
                 self.sites.remove(&page.site);
             }
         }
-        self.by_numbers.remove(page.numbers, number);
+        self.by_numbers.remove(page.view.numbers, number);
     }
 
     fn near(&self, compared: &[u8], found: &mut dyn FnMut(u64)) -> usize {
-        let Some(page) = self.page(compared) else {
-            self.all.scan(simhash_of(compared), self.related_distance, &mut |number, _| {
+        if !self.weighs_facts() {
+            self.related(compared, &mut |number| {
                 found(number);
                 true
             });
             return self.all.len();
-        };
+        }
+        let page = self.page(compared);
         let of_name = self.by_name.get(&page.name).into_iter().flatten();
         of_name.for_each(|number| found(*number));
         let own = self.sites.get(&page.site).filter(|_| page.site != 0);
@@ -145,25 +124,19 @@ impl Crowd for SimHashCrowd {
         // Comparing a candidate takes as long as passing over this number of members.
         let is_too_many = |candidates: usize| candidates > FEW + self.all.len() / PASSED_OVER;
         let of_all = |classes: &[&VecDeque<u64>]| classes.iter().map(|class| class.len()).sum();
-        let is_short = page.size < self.short_size;
-        let (mut looked_at, mut classes) = (0, Vec::new());
+        let is_short = page.view.size < self.judge.near.number_text_size;
+        let mut looked_at = 0;
         if is_short {
-            looked_at += self.by_numbers.find(page.numbers, replaced_numbers_limit, &mut |class| {
-                classes.push(class);
-                true
-            });
+            let (classes, steps) = self.by_numbers.find(page.view.numbers, replaced_numbers_limit);
+            looked_at += steps;
             if !is_too_many(of_all(&classes)) {
                 classes.into_iter().flatten().for_each(|number| found(*number));
                 return looked_at;
             }
-            classes.clear();
         }
-        if let Some(own) = own {
-            looked_at += own.find(page.facts, replaced_facts_limit, &mut |class| {
-                classes.push(class);
-                true
-            });
-        }
+        let (classes, steps) =
+            own.map(|own| own.find(page.view.facts, replaced_facts_limit)).unwrap_or_default();
+        looked_at += steps;
         let own_passes = is_too_many(of_all(&classes));
         if !own_passes {
             classes.into_iter().flatten().for_each(|number| found(*number));
@@ -176,9 +149,14 @@ impl Crowd for SimHashCrowd {
         }
         if own_passes || others_pass {
             looked_at += self.all.len();
-            self.all.scan(page.hash, self.max_distance, &mut |number, body| {
-                let is_wanted = if is_other(body.site) { others_pass } else { own_passes };
-                if is_wanted && sketch::matches(page.values, &body.values) >= self.least_matches {
+            let near = &self.judge.near;
+            self.all.scan(simhash_of(compared), near.max_distance, &mut |number, distance, member| {
+                let other = self.page(member);
+                let is_wanted = if is_other(other.site) { others_pass } else { own_passes };
+                if is_wanted
+                    && sketch::matches(page.view.values, other.view.values) >= near.sketch_matches_near
+                    && self.judge.decided_by(distance, &page.view, &other.view).is_none()
+                {
                     found(number);
                 }
                 true
@@ -188,7 +166,15 @@ impl Crowd for SimHashCrowd {
     }
 
     fn related(&self, compared: &[u8], found: &mut dyn FnMut(u64) -> bool) {
-        self.all.scan(simhash_of(compared), self.related_distance, &mut |number, _| found(number));
+        let view = self.weighs_facts().then(|| SketchView::new(compared));
+        self.all.scan(
+            simhash_of(compared),
+            self.judge.related_distance(),
+            &mut |number, distance, member| {
+                let is_related = |view| self.judge.are_related(distance, view, &SketchView::new(member));
+                !view.as_ref().is_none_or(is_related) || found(number)
+            },
+        );
     }
 
     fn bytes(&self) -> usize {

@@ -154,19 +154,22 @@ fn pages_of_a_template_are_found_without_looking_at_all() {
     }
 }
 
-/// Pages that share a footer and differ in everything else are told apart by the bits of their facts alone, two for each
-/// nanosecond: the bound of `docs/adr/0049-crowds.md`.
+/// Pages that share a footer and differ in everything else are told apart by the bits of their facts if they are of one
+/// site, otherwise by their SimHashes, two for each nanosecond: the bound of `docs/adr/0049-crowds.md`.
 #[test]
-fn the_facts_of_pages_with_a_common_footer_are_scanned_once() {
-    let page = |number: u64| Made {
+fn pages_with_a_common_footer_are_scanned_once() {
+    let page = |number: u64, sites: u64| Made {
         facts: (
             number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number.wrapping_mul(0xd6e8_feb8) >> 3,
             40,
             number as u16,
         ),
         numbers: (0, 0, 0),
-        ..of_template(number, 1, 0)
+        hash: number.wrapping_mul(0xd6e8_feb8_6659_fd93),
+        ..of_template(number, sites, 0)
     };
-    let costs = [4_000, 8_000].map(|size| cost(size, page));
-    assert!(costs[0] < 4_100.0 && costs[1] < 8_100.0, "{costs:?}");
+    for sites in [1, 1_000] {
+        let costs = [4_000, 8_000].map(|size| cost(size, |number| page(number, sites)));
+        assert!(costs[0] < 4_100.0 && costs[1] < 8_100.0, "{sites} sites: {costs:?}");
+    }
 }

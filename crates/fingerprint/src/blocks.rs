@@ -7,7 +7,7 @@
 
 /// The blocks of a hash and their radii.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     block_bits: u32,
     /// For each block, the masks that XOR a value to every value within its radius (a Hamming ball). Empty if
     /// the block need not be probed.
@@ -17,7 +17,7 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Creates the blocks for hashes of `bits` bits, of which at most `max_distance` differ in two matching
     /// hashes.
-    pub(super) fn new(bits: u32, max_distance: u32) -> Self {
+    pub(crate) fn new(bits: u32, max_distance: u32) -> Self {
         let block_bits = if bits == 128 && max_distance <= 3 { 32 } else { 16 };
         let blocks = bits / block_bits;
         let masks = (0..blocks).map(|block| {
@@ -32,12 +32,12 @@ impl Blocks {
     }
 
     /// Adds one key per block; hashes of 64 bits are in the upper half.
-    pub(super) fn insert_keys(&self, hash: u128, keys: &mut Vec<u64>) {
+    pub(crate) fn insert_keys(&self, hash: u128, keys: &mut Vec<u64>) {
         keys.extend((0..self.masks.len() as u32).map(|block| key(block, self.value(hash, block))));
     }
 
     /// Adds the keys of all values within the radius of each block.
-    pub(super) fn probe_keys(&self, hash: u128, keys: &mut Vec<u64>) {
+    pub(crate) fn probe_keys(&self, hash: u128, keys: &mut Vec<u64>) {
         for (block, masks) in (0..).zip(&self.masks) {
             let value = self.value(hash, block);
             keys.extend(masks.iter().map(|mask| key(block, value ^ u32::from(*mask))));
@@ -64,7 +64,7 @@ mod tests {
     proptest! {
         #[test]
         fn hashes_within_the_distance_share_a_key(
-            hash: u128, wide: bool, max_distance in 0_u32..=16, changed in prop::collection::vec(0_u32..64, 16),
+            hash: u128, wide: bool, max_distance in 0_u32..=20, changed in prop::collection::vec(0_u32..64, 20),
         ) {
             let bits = if wide { 128 } else { 64 };
             let hash = if wide { hash } else { hash & !u128::from(u64::MAX) };
