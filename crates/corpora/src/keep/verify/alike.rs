@@ -39,7 +39,7 @@ impl Differences {
     #[must_use]
     pub(super) fn new(text: &SplitText, loss: &Loss) -> Self {
         let places = loss.places.iter().take(PLACES_MAX);
-        let mut hashes: Vec<u64> = places.map(|place| combined_hash(&text.words()[place.clone()])).collect();
+        let mut hashes: Vec<u64> = places.map(|place| combined_hash(&text.words()[place.ours.clone()])).collect();
         hashes.sort_unstable();
         hashes.dedup();
         Self(hashes)

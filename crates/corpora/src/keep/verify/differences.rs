@@ -4,18 +4,17 @@
 //! is left of it on both sides without the words that both have there. Everyday words are told from names by the
 //! built-in table of document frequencies; nothing else depends on a language. Cost: linear in both texts.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
-use leitong_base::hashed::{HashedMap, HashedSet};
+use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::idf::documents_with;
 use leitong_fingerprint::is_unit;
 use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::facts::Relation;
-use super::loss::Loss;
-use super::words::{SplitText, Word, combined_hash, have_letters, letters_of};
+use super::loss::{Loss, Place};
+use super::words::{JOINTS, SplitText, Word, combined_hash, have_letters, letters_of};
 
 /// Number of documents, of a million, from which on a word is grammar, such as "which".
 const GRAMMAR_DOCUMENTS: u32 = 250_000;
@@ -57,10 +56,7 @@ pub(super) struct Difference {
     pub(super) is_credit: bool,
     /// True if each text has a word there that is nowhere in the other one. Only known of words of copies.
     pub(super) are_new: bool,
-    /// The words of the document in this place.
-    pub(super) ours: Range<usize>,
-    /// The words of the kept document in this place; empty if there are none.
-    pub(super) theirs: Range<usize>,
+    pub(super) place: Place,
     /// Hashes of the words that only the document has there, and of those that only the kept one has.
     pub(super) words: [u64; 2],
 }
@@ -73,19 +69,19 @@ pub(super) fn differences(
     relation: Relation,
 ) -> Vec<Difference> {
     let site = Address::from_url(document.url()).site;
-    let pair = Pair { texts: [document, kept], site, words: Default::default() };
-    let difference = |(ours, theirs): (&Range<usize>, Option<&Range<usize>>)| {
-        let (ours, theirs) = (ours.clone(), theirs.cloned().unwrap_or_default());
-        let only = without_common(&document.words()[ours.clone()], &kept.words()[theirs.clone()]);
+    let pair = Pair { texts: [document, kept], site };
+    let difference = |place: &Place| {
+        let only = without_common(&document.words()[place.ours.clone()], &kept.words()[place.theirs.clone()]);
         let kind = pair.kind(&only);
         let may_be_credit = relation == Relation::Copies && kind != Kind::Number;
-        let is_credit = may_be_credit && is_credit(document, &ours);
+        let is_credit = may_be_credit && is_credit(document, &place.ours);
         let are_new = relation == Relation::Copies
             && matches!(kind, Kind::Word | Kind::Name)
             && [0, 1].iter().all(|side| only[*side].iter().any(|word| !pair.has(1 - *side, word)));
-        Difference { kind, is_credit, are_new, ours, theirs, words: only.each_ref().map(combined_hash) }
+        let place = place.clone();
+        Difference { kind, is_credit, are_new, place, words: only.each_ref().map(combined_hash) }
     };
-    loss.counterparts(document, kept).map(difference).collect()
+    loss.places.iter().map(difference).collect()
 }
 
 /// Two texts that are compared: the document and the kept one.
@@ -93,8 +89,6 @@ struct Pair<'a> {
     texts: [&'a SplitText; 2],
     /// The site of the document.
     site: String,
-    /// The words of each text, once they are needed.
-    words: [OnceCell<HashedSet>; 2],
 }
 
 impl Pair<'_> {
@@ -104,14 +98,16 @@ impl Pair<'_> {
         if joined(spelled(0)) == joined(spelled(1)) {
             return Kind::Nothing;
         }
-        if only.iter().any(|words| letters_of(words) > FACT_LETTERS) {
+        let is_word_for_word = only[0].len() == only[1].len();
+        if !is_word_for_word && only.iter().any(|words| letters_of(words) > FACT_LETTERS) {
             return Kind::Edit;
         }
         if only[1].is_empty() && spelled(0).all(has_digit) {
             return Kind::Figure;
         }
         if [0, 1].iter().all(|side| spelled(*side).any(has_digit)) {
-            return Kind::Number;
+            let [ours, theirs] = [0, 1].map(|side| spelled(side).flat_map(numbers).collect::<Vec<_>>());
+            return if ours == theirs { Kind::Wording } else { Kind::Number };
         }
         if only[0].len() == only[1].len() {
             let are_spellings = spelled(0).zip(spelled(1)).all(|(a, b)| are_spellings(a, b));
@@ -139,7 +135,8 @@ impl Pair<'_> {
             let counts = !spelled.starts_with(is_digit)
                 && !self.site.contains(spelled)
                 && !is_of_address(text.text(), word);
-            counts.then(|| match documents_with(xxh3_64(spelled.as_bytes())) {
+            let documents = |part: &str| documents_with(xxh3_64(part.as_bytes()));
+            counts.then(|| match spelled.split(JOINTS).map(documents).min().unwrap_or(0) {
                 0 if is_ideograph(spelled) => Weight::Everyday,
                 0 if self.has(1 - side, word) => Weight::Grammar,
                 0 => Weight::Name,
@@ -152,8 +149,7 @@ impl Pair<'_> {
 
     /// Returns true if a text has the word.
     fn has(&self, side: usize, word: &Word) -> bool {
-        let all = || self.texts[side].words().iter().map(|word| word.hash).collect();
-        self.words[side].get_or_init(all).contains(&word.hash)
+        self.texts[side].has_word(word.hash)
     }
 }
 
@@ -194,14 +190,14 @@ fn without_common(ours: &[Word], theirs: &[Word]) -> [Vec<Word>; 2] {
     [only(ours, theirs), only(theirs, ours)]
 }
 
-/// Returns the letters of some words without spaces. Two numbers stay apart.
+/// Returns the letters of some words without what joins them. Two numbers stay apart.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut joined = String::new();
-    for word in words {
-        if joined.ends_with(char::is_numeric) && word.starts_with(char::is_numeric) {
+    for part in words.flat_map(|word| word.split(JOINTS)) {
+        if joined.ends_with(char::is_numeric) && part.starts_with(char::is_numeric) {
             joined.push(' ');
         }
-        joined.push_str(word);
+        joined.push_str(part);
     }
     joined
 }
@@ -235,6 +231,11 @@ fn is_ideograph(word: &str) -> bool {
 
 fn is_digit(c: char) -> bool {
     c.is_numeric() || IDEOGRAPH_DIGITS.contains(c)
+}
+
+/// Returns the digits of a word that are next to each other.
+fn numbers(word: &str) -> impl Iterator<Item = &str> {
+    word.split(|c| !is_digit(c)).filter(|digits| !digits.is_empty())
 }
 
 fn has_digit(word: &str) -> bool {

@@ -98,7 +98,7 @@ pub(super) fn replaced_fact(document: &SplitText, kept: &SplitText, loss: &Loss)
 /// editor replaces words here and there.
 fn replaced_subject(document: &SplitText, all: &[Difference]) -> Option<usize> {
     let has_length =
-        |other: &Difference| have_letters(&document.words()[other.ours.clone()], SUBJECT_LETTERS);
+        |other: &Difference| have_letters(&document.words()[other.place.ours.clone()], SUBJECT_LETTERS);
     let others = all.iter().filter(|other| other.kind != Kind::Nothing).count();
     let mut seen: HashedMap<usize> = HashedMap::default();
     all.iter().position(|other| {
@@ -125,8 +125,8 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
     if places > 2 * all.len() {
         return Vec::new();
     }
-    let filling = |Difference { theirs, words, .. }| Filling {
-        place: theirs.start as u32..theirs.end as u32,
+    let filling = |Difference { place, words, .. }| Filling {
+        place: place.theirs.start as u32..place.theirs.end as u32,
         words: words[0],
     };
     all.into_iter().map(filling).collect()

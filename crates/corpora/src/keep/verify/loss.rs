@@ -1,15 +1,13 @@
-//! Finds the text that would be lost if a document was dropped and another one kept.
+//! Aligns a document with a kept one, and finds the text that would be lost if the document was dropped.
 //!
 //! Text counts as common if it is part of a *run* that both texts have ([`SplitText::run_from`]). The passages of
 //! the document between common runs are lost. So a sentence that moved is not lost, and if a word was replaced, only
 //! that word is lost. A passage is the document's *own* if the kept one has nothing like it instead. A reworded
 //! sentence is not its own, because the kept text has most of the words there. Cost: linear in both texts.
 
-use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::words::{RUN_LETTERS, SplitText, Word, combined_hash, have_letters, letters_of};
+use super::words::{SplitText, combined_hash, have_letters, letters_of};
 use leitong_base::hashed::HashedMap;
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
@@ -19,15 +17,11 @@ const PASSAGE_LETTERS: u32 = 100;
 const OWN_PERCENT: u32 = 75;
 /// Number of letters at the beginning of a text in which copies have their own headlines.
 const HEADLINE_LETTERS: u32 = 60;
-/// Maximum number of words, of two texts together, that a walk through both skips where they differ.
+/// Maximum number of words, of two texts together, that are skipped where the texts differ before the next common run
+/// is looked up.
 const SKIPPED_MAX: usize = 24;
-/// Number of equal words from which on the walk goes on.
-const ALIGNED_WORDS: usize = 3;
-/// Logarithm of the number of bits for the [`Beginnings`] of runs that are searched for.
-const BEGINNINGS_BITS: u32 = 14;
 
-/// The text that is lost if a document is dropped and another one is kept. A *stretch* of lost text is between two
-/// common runs.
+/// The text that is lost if a document is dropped and another one is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Loss {
     /// Number of letters of the document.
@@ -38,18 +32,22 @@ pub(super) struct Loss {
     pub longest: u32,
     /// Number of letters in all stretches of lost text.
     pub total: u32,
-    /// Number of stretches of lost text.
-    pub runs: u32,
     /// The byte range of the longest stretch in the text.
     pub passage: Range<usize>,
-    /// All stretches of lost text, as ranges of the document's words.
-    pub places: Vec<Range<usize>>,
-    /// The text that the kept document has instead, as ranges of its words, once it was
-    /// [searched](Self::places_instead) for.
-    pub instead: OnceCell<Vec<Range<usize>>>,
-    /// For each of `places`, the place of the kept document that is next to the same run, once it was
-    /// [searched](Self::counterparts) for.
-    pub counterparts: OnceCell<Vec<Option<Range<usize>>>>,
+    /// The stretches of lost text, each between two common runs.
+    pub places: Vec<Place>,
+    /// The text that only the kept document has, as ranges of its words in ascending order.
+    instead: Vec<Range<usize>>,
+}
+
+/// A place in which the document has text that the kept one lacks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The words of the document; there is at least one.
+    pub ours: Range<usize>,
+    /// The words that only the kept document has, after the same run or else before the same one; empty if there are
+    /// none. No two places have the same words of the kept document.
+    pub theirs: Range<usize>,
 }
 
 impl Loss {
@@ -57,10 +55,21 @@ impl Loss {
     #[must_use]
     pub(super) fn between(document: &SplitText, kept: &SplitText) -> Self {
         let words = document.words();
-        let mut loss = Self { letters: letters_of(words), ..Self::default() };
-        let places = gaps(document, kept);
-        places.iter().for_each(|place| loss.add(&words[place.clone()]));
-        Self { places, ..loss }
+        let common = common_stretches(document, kept);
+        let (places, instead) = places_between(&common, words.len(), kept.words().len());
+        let mut loss = Self { letters: letters_of(words), places, instead, ..Self::default() };
+        for Place { ours, .. } in &loss.places {
+            let letters = letters_of(&words[ours.clone()]);
+            loss.total += letters;
+            if letters >= PASSAGE_LETTERS {
+                loss.lost += letters;
+            }
+            if letters > loss.longest {
+                loss.longest = letters;
+                loss.passage = words[ours.start].start as usize..words[ours.end - 1].end as usize;
+            }
+        }
+        loss
     }
 
     /// Returns the share of the document that is in lost passages.
@@ -85,14 +94,13 @@ impl Loss {
                 (_, false) => letters >= letters_min,
             }
         };
-        let long: Vec<_> = self.places.iter().filter(is_long).collect();
+        let long: Vec<_> = self.places.iter().map(|place| &place.ours).filter(is_long).collect();
         if long.is_empty() {
             return Vec::new();
         }
         // The number of times that each word occurs in text that only the kept document has.
         let mut instead: HashedMap<u32> = HashedMap::default();
-        let places = self.places_instead(document, kept);
-        for word in places.iter().flat_map(|place| &kept.words()[place.clone()]) {
+        for word in self.instead.iter().flat_map(|place| &kept.words()[place.clone()]) {
             *instead.entry(word.hash).or_default() += 1;
         }
         let is_own = |place: &&Range<usize>| {
@@ -112,188 +120,85 @@ impl Loss {
     pub(super) fn is_spread(&self) -> bool {
         self.longest <= self.total / 2
     }
+}
 
-    /// Returns the places where the kept document has text that the document lacks, as ranges of its words. `document`
-    /// and `kept` must be the texts that were compared.
-    pub(super) fn places_instead(&self, document: &SplitText, kept: &SplitText) -> &[Range<usize>] {
-        self.instead.get_or_init(|| gaps(kept, document))
+/// A stretch of words that two texts have in common: its first word in either text, and its length. It has at least
+/// one run.
+struct Common {
+    ours: usize,
+    theirs: usize,
+    length: usize,
+}
+
+/// Returns the stretches of `text` that `other` has as well, in ascending order. Where the texts differ, the next words
+/// of both are tried first, since near-duplicates are mostly equal; then the runs of the other text are looked up.
+fn common_stretches(text: &SplitText, other: &SplitText) -> Vec<Common> {
+    let (words, others) = (text.words(), other.words());
+    let equal_from = |ours: usize, theirs: usize| {
+        let pairs = words[ours..].iter().zip(&others[theirs..]);
+        pairs.take_while(|(word, theirs)| text.is_same(word, other, theirs)).count()
+    };
+    let has_run = |ours: usize, theirs: usize| {
+        let begins_alike = |(word, theirs)| text.is_same(word, other, theirs);
+        words.get(ours).zip(others.get(theirs)).is_some_and(begins_alike)
+            && text.run_from(ours).is_some_and(|run| {
+                let theirs = others.get(theirs..theirs + run.len());
+                theirs.is_some_and(|theirs| words[run].iter().zip(theirs).all(begins_alike))
+            })
+    };
+    let mut common = Vec::new();
+    let (mut at, mut there) = (0, 0);
+    loop {
+        let near = (0..=SKIPPED_MAX).flat_map(|both| (0..=both).map(move |ours| (ours, both - ours)));
+        let mut near = near.map(|(ours, theirs)| (at + ours, there + theirs));
+        let near = near.find(|(ours, theirs)| has_run(*ours, *theirs));
+        let skipped = at..near.map_or(words.len(), |(ours, _)| ours);
+        let mut elsewhere = skipped.filter_map(|ours| Some((ours, other.first_like(text, ours)?)));
+        let elsewhere = elsewhere.find(|(ours, theirs)| has_run(*ours, *theirs));
+        let Some((ours, theirs)) = elsewhere.or(near) else { return common };
+        let length = equal_from(ours, theirs);
+        common.push(Common { ours, theirs, length });
+        (at, there) = (ours + length, theirs + length);
     }
+}
 
-    /// Returns each place of the document with the kept document's other text after the same run, or else before the same
-    /// one, if there is any. No two places have the same other text.
-    pub(super) fn counterparts(
-        &self,
-        document: &SplitText,
-        kept: &SplitText,
-    ) -> impl Iterator<Item = (&Range<usize>, Option<&Range<usize>>)> {
-        let counterparts = self.counterparts.get_or_init(|| {
-            let instead = self.places_instead(document, kept);
-            let [before, after] = [run_before, run_after].map(|run| -> HashMap<u64, &Range<usize>> {
-                instead.iter().map(|place| (run(kept, place), place)).collect()
-            });
-            let mut taken = HashSet::new();
-            let counterpart = |place: &Range<usize>| {
-                let found = before.get(&run_before(document, place));
-                let found = found.or_else(|| after.get(&run_after(document, place)))?;
-                taken.insert(found.start).then(|| Range::clone(found))
-            };
-            self.places.iter().map(counterpart).collect()
-        });
-        self.places.iter().zip(counterparts.iter().map(Option::as_ref))
-    }
-
-    fn add(&mut self, words: &[Word]) {
-        let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
-        let letters = letters_of(words);
-        self.total += letters;
-        self.runs += 1;
-        if letters >= PASSAGE_LETTERS {
-            self.lost += letters;
+/// Returns the places of a text of `ours` words between common stretches, and the ranges of the other text, which has
+/// `theirs` words, that are in none.
+fn places_between(common: &[Common], ours: usize, theirs: usize) -> (Vec<Place>, Vec<Range<usize>>) {
+    let instead = gaps(common.iter().map(|common| common.theirs..common.theirs + common.length), theirs);
+    let mut free = vec![true; instead.len()];
+    // Takes the gap that begins or ends at a word of the other text.
+    let mut take = |found: Option<usize>| {
+        let at = found.filter(|at| std::mem::take(&mut free[*at]))?;
+        Some(instead[at].clone())
+    };
+    let mut places = Vec::new();
+    let mut begin = (0, 0);
+    for next in common.iter().chain([&Common { ours, theirs, length: 0 }]) {
+        if begin.0 < next.ours {
+            let after = instead.binary_search_by_key(&begin.1, |gap| gap.start).ok();
+            let before = || instead.binary_search_by_key(&next.theirs, |gap| gap.end).ok();
+            let theirs = take(after).or_else(|| take(before())).unwrap_or_default();
+            places.push(Place { ours: begin.0..next.ours, theirs });
         }
-        if letters > self.longest {
-            self.longest = letters;
-            self.passage = first.start as usize..last.end as usize;
-        }
+        begin = (next.ours + next.length, next.theirs + next.length);
     }
+    (places, instead)
 }
 
-/// Returns the hash of the run before a place, by which it is recognised in another document.
-fn run_before(text: &SplitText, place: &Range<usize>) -> u64 {
-    combined_hash(&text.words()[text.run_until(place.start)])
-}
-
-/// Returns the hash of the run after a place, or of all words after it.
-fn run_after(text: &SplitText, place: &Range<usize>) -> u64 {
-    combined_hash(&text.words()[text.run_from(place.end).unwrap_or(place.end..text.words().len())])
-}
-
-/// Returns the places of `text` between the runs that `other` has as well, as ranges of words.
-fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
-    let mut common: Vec<_> =
-        aligned(text, other).into_iter().filter_map(|stretch| runs_within(text, &stretch)).collect();
-    let elsewhere = runs_also_in(other, text, runs_outside(text, &common));
-    common.extend(elsewhere);
-    common.sort_unstable_by_key(|run| run.start);
+/// Returns what is between some ranges, which may overlap, up to `end`.
+fn gaps(ranges: impl Iterator<Item = Range<usize>>, end: usize) -> Vec<Range<usize>> {
+    let mut ranges: Vec<_> = ranges.chain([end..end]).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut until = 0;
     let mut gaps = Vec::new();
-    let mut common_until = 0;
-    for run in common {
-        if run.start > common_until {
-            gaps.push(common_until..run.start);
+    for range in ranges {
+        if until < range.start {
+            gaps.push(until..range.start);
         }
-        common_until = common_until.max(run.end);
-    }
-    if common_until < text.words().len() {
-        gaps.push(common_until..text.words().len());
+        until = until.max(range.end);
     }
     gaps
-}
-
-/// Returns the part of a stretch of `text` that is in runs within the stretch, or `None` if it has none.
-fn runs_within(text: &SplitText, stretch: &Range<usize>) -> Option<Range<usize>> {
-    let last = text.run_from(text.run_until(stretch.end).start)?;
-    (stretch.start <= last.start && last.end <= stretch.end).then_some(stretch.start..last.end)
-}
-
-/// Returns the runs of `text` that are not within one of the `stretches`, each of which has a run.
-fn runs_outside(text: &SplitText, stretches: &[Range<usize>]) -> Vec<Range<usize>> {
-    let end = text.words().len();
-    let mut runs = Vec::new();
-    let mut start = 0;
-    for stretch in stretches.iter().chain([&(end..end)]) {
-        runs.extend((start..stretch.start).map_while(|start| text.run_from(start)));
-        start = text.run_until(stretch.end).start + 1;
-    }
-    runs
-}
-
-/// Returns those of `runs`, which are runs of `text`, that `other` has as well. Cost: linear.
-fn runs_also_in(other: &SplitText, text: &SplitText, mut runs: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    if runs.is_empty() {
-        return runs;
-    }
-    let (words, others) = (text.words(), other.words());
-    // The other text's first run for each hash that is searched for.
-    let mut first: HashedMap<Option<Range<usize>>> = HashedMap::default();
-    let mut beginnings = Beginnings::default();
-    for run in &runs {
-        first.insert(combined_hash(&words[run.clone()]), None);
-        beginnings.add(&words[run.start..]);
-    }
-    for start in (0..others.len()).filter(|start| beginnings.may_have(&others[*start..])) {
-        let Some(run) = other.run_from(start) else { break };
-        if let Some(first) = first.get_mut(&combined_hash(&others[run.clone()])) {
-            first.get_or_insert(run);
-        }
-    }
-    // The hash finds a run, and the letters decide.
-    runs.retain(|run| {
-        let there = first.get(&combined_hash(&words[run.clone()])).and_then(Option::as_ref);
-        there.is_some_and(|there| {
-            let there = &others[there.clone()];
-            let are_same = |(word, theirs)| text.is_same(word, other, theirs);
-            there.len() == run.len() && words[run.clone()].iter().zip(there).all(are_same)
-        })
-    });
-    runs
-}
-
-/// The first two words of some runs, as bits: most words of a text begin none of them.
-struct Beginnings([u64; 1 << (BEGINNINGS_BITS - 6)]);
-
-impl Default for Beginnings {
-    fn default() -> Self {
-        Self([0; 1 << (BEGINNINGS_BITS - 6)])
-    }
-}
-
-impl Beginnings {
-    /// Returns the number of the bit for a run that begins with the first of these words. A second word counts only
-    /// if the run has one.
-    fn bit(words: &[Word]) -> u64 {
-        let [first, second] = [words.first(), words.get(1)];
-        let is_alone = first.is_some_and(|first| first.letters >= RUN_LETTERS);
-        combined_hash(first.into_iter().chain(second.filter(|_| !is_alone))) >> (u64::BITS - BEGINNINGS_BITS)
-    }
-
-    fn add(&mut self, words: &[Word]) {
-        let bit = Self::bit(words);
-        self.0[(bit / 64) as usize] |= 1 << (bit % 64);
-    }
-
-    /// Returns false if none of the runs begins with the first of these words.
-    fn may_have(&self, words: &[Word]) -> bool {
-        let bit = Self::bit(words);
-        self.0[(bit / 64) as usize] >> (bit % 64) & 1 == 1
-    }
-}
-
-/// Returns stretches of `text` that `other` has as well, as ranges of words in ascending order. Near-duplicates are
-/// mostly equal, so a walk through both texts, from the start and from the end, finds most of what they have in common.
-/// These parts need no search. Cost: linear.
-fn aligned(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
-    let (words, others) = (text.words(), other.words());
-    let are_same = |(word, theirs): &(&Word, &Word)| text.is_same(word, other, theirs);
-    let (mut at, mut there) = (0, 0);
-    let mut aligned = Vec::new();
-    loop {
-        let length = words[at..].iter().zip(&others[there..]).take_while(are_same).count();
-        aligned.push(at..at + length);
-        at += length;
-        there += length;
-        let begins_here = |(ours, theirs): &(usize, usize)| {
-            let ours = words.get(at + ours..at + ours + ALIGNED_WORDS);
-            let theirs = others.get(there + theirs..there + theirs + ALIGNED_WORDS);
-            ours.zip(theirs).is_some_and(|(ours, theirs)| ours.iter().zip(theirs).all(|pair| are_same(&pair)))
-        };
-        let mut skips = (1..=SKIPPED_MAX).flat_map(|both| (0..=both).map(move |ours| (ours, both - ours)));
-        let Some((ours, theirs)) = skips.find(begins_here) else { break };
-        at += ours;
-        there += theirs;
-    }
-    let left = (words.len() - at).min(others.len() - there);
-    let behind = words.iter().rev().zip(others.iter().rev()).take(left).take_while(are_same).count();
-    aligned.push(words.len() - behind..words.len());
-    aligned
 }
 
 #[cfg(test)]

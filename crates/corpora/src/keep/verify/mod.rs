@@ -114,8 +114,8 @@ impl Check {
 
     /// Adds what the document and the kept one have instead of one another.
     fn with(self, document: &SplitText, kept: &SplitText, difference: Option<Difference>) -> Self {
-        let differs = difference.map(|Difference { ours, theirs, .. }| {
-            format!("{} | {}", shortened(document.around(&ours)), shortened(kept.around(&theirs)))
+        let differs = difference.map(|Difference { place, .. }| {
+            format!("{} | {}", shortened(document.around(&place.ours)), shortened(kept.around(&place.theirs)))
         });
         Self { differs, ..self }
     }

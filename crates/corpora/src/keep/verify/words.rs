@@ -10,12 +10,15 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::texts::Text;
+use leitong_base::hashed::{HashedMap, HashedSet};
 use leitong_fingerprint::{is_unit, words_with_digits};
 
 /// Minimum number of letters in a run that two texts have in common: five ideographs, or about three words.
 pub(super) const RUN_LETTERS: u32 = 15;
 /// Number of letters that an ideograph or kana counts for.
 const IDEOGRAPH_LETTERS: u32 = 3;
+/// Characters that join the parts of a number, a version or a name, as `4.2.15` and `unic-char`.
+pub(super) const JOINTS: [char; 3] = ['.', '-', '_'];
 /// Characters that end a sentence.
 const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '。', '！', '？', '｡', '।', '…'];
 /// Length up to which words of equal length have different hashes: XXH3-64 mixes up to eight bytes reversibly.
@@ -30,6 +33,10 @@ pub(super) struct SplitText {
     words: Vec<Word>,
     /// The numbers, once they were needed.
     numbers: OnceCell<Vec<u64>>,
+    /// The hashes of all words, once they were needed.
+    vocabulary: OnceCell<HashedSet>,
+    /// The first word of the first run with each hash, once runs were looked up.
+    runs: OnceCell<HashedMap<u32>>,
 }
 
 impl SplitText {
@@ -37,7 +44,7 @@ impl SplitText {
     #[must_use]
     pub(super) fn new(text: Text) -> Self {
         let words = words(text.text());
-        Self { text, words, numbers: OnceCell::new() }
+        Self { text, words, numbers: OnceCell::new(), vocabulary: OnceCell::new(), runs: OnceCell::new() }
     }
 
     /// Returns the document's url, which may be empty.
@@ -76,10 +83,16 @@ impl SplitText {
         })
     }
 
-    /// Returns the number of bytes that the text and its words take.
+    /// Returns true if the text has a word with this hash.
+    #[must_use]
+    pub(super) fn has_word(&self, hash: u64) -> bool {
+        self.vocabulary.get_or_init(|| self.words.iter().map(|word| word.hash).collect()).contains(&hash)
+    }
+
+    /// Returns the number of bytes that the text, its words and their indexes take.
     #[must_use]
     pub(super) fn bytes(&self) -> usize {
-        self.text().len() + size_of_val(self.words())
+        self.text().len() + 2 * size_of_val(self.words())
     }
 
     /// Returns the letters of a word of this text.
@@ -141,16 +154,18 @@ impl SplitText {
         Some(start..start + more + 1)
     }
 
-    /// Returns the words before the word `end` that have at least [`RUN_LETTERS`] letters, or all words before it.
+    /// Returns the first word of this text's first run that has the hash of the run of `other` from a word on.
     #[must_use]
-    pub(super) fn run_until(&self, end: usize) -> Range<usize> {
-        let mut letters = 0;
-        let is_needed = |word: &&Word| {
-            let is_needed = letters < RUN_LETTERS;
-            letters += word.letters;
-            is_needed
-        };
-        end - self.words[..end].iter().rev().take_while(is_needed).count()..end
+    pub(super) fn first_like(&self, other: &Self, start: usize) -> Option<usize> {
+        let runs = self.runs.get_or_init(|| {
+            let mut runs = HashedMap::default();
+            for run in (0..self.words.len()).map_while(|start| self.run_from(start)) {
+                runs.entry(combined_hash(&self.words[run.clone()])).or_insert(run.start as u32);
+            }
+            runs
+        });
+        let run = other.run_from(start)?;
+        runs.get(&combined_hash(&other.words[run])).map(|start| *start as usize)
     }
 }
 
@@ -197,11 +212,11 @@ fn words(text: &str) -> Vec<Word> {
         } else if c.is_alphanumeric() {
             let mut letters = 1;
             // Most letters are ASCII; for these, the first test gives the same answer faster.
-            while let Some((at, next)) =
-                chars.next_if(|(_, next)| next.is_ascii_alphanumeric() || is_of_a_word(*next))
-            {
+            while let Some((at, next)) = chars.next_if(|(at, next)| {
+                next.is_ascii_alphanumeric() || is_of_a_word(*next) || joins(text, *at)
+            }) {
                 end = at + next.len_utf8();
-                letters += 1;
+                letters += u32::from(!JOINTS.contains(&next));
             }
             (letters, xxh3_64(&text.as_bytes()[start..end]))
         } else {
@@ -210,6 +225,12 @@ fn words(text: &str) -> Vec<Word> {
         words.push(Word { start: start as u32, end: end as u32, letters, hash });
     }
     words
+}
+
+/// Returns true if the character at `at` joins the letters before and after it.
+fn joins(text: &str, at: usize) -> bool {
+    let mut chars = text[at..].chars();
+    chars.next().is_some_and(|c| JOINTS.contains(&c)) && chars.next().is_some_and(is_of_a_word)
 }
 
 fn is_of_a_word(c: char) -> bool {
@@ -239,6 +260,5 @@ pub(super) mod tests {
         assert_eq!(words, ["the", "2nd", "bridge", "河", "水", "rose"]);
         let runs: Vec<_> = (0..=words.len()).filter_map(|start| text.run_from(start)).collect();
         assert_eq!(runs, [0..4, 1..5, 2..6], "a run has at least fifteen letters");
-        assert_eq!([6, 3, 0].map(|end| text.run_until(end)), [2..6, 0..3, 0..0]);
     }
 }
