@@ -1,10 +1,8 @@
 //! Names what two texts have instead of one another: facts, wording, or text that was added or left out.
 //!
-//! In: a document, a kept one, and the text that is lost with the document. Out: a [`Difference`] for each place, by what
-//! is left of it on both sides without the words that both have there. Everyday words are told from names by the
+//! In: a document, a kept one, and the places where text is lost with the document. Out: a [`Difference`] for each, by
+//! what is left of it on both sides without the words that both have there. Everyday words are told from names by the
 //! built-in table of document frequencies; nothing else depends on a language. Cost: linear in both texts.
-
-use std::ops::Range;
 
 use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::idf::documents_with;
@@ -12,18 +10,15 @@ use leitong_fingerprint::is_unit;
 use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::facts::Relation;
 use super::loss::{Loss, Place};
-use super::words::{JOINTS, SplitText, Word, combined_hash, have_letters, letters_of};
+use super::words::{JOINTS, SplitText, Word, combined_hash, letters_of};
 
 /// Number of documents, of a million, from which on a word is grammar, such as "which".
 const GRAMMAR_DOCUMENTS: u32 = 250_000;
-/// Maximum number of letters that replace others as a fact. More is a passage.
+/// Maximum number of letters that replace others as a fact, unless as many words replace as many. More is a passage.
 const FACT_LETTERS: u32 = 30;
 /// Minimum number of letters of two words that may be spellings of one word.
 const SPELLING_LETTERS: usize = 6;
-/// Number of letters at the beginning, and at the end, of a text in which sites have their own credits.
-const CREDIT_LETTERS: u32 = 60;
 /// Maximum number of bytes before a word, and after it, in which an address is searched for.
 const ADDRESS_BYTES: usize = 256;
 /// Digits of scripts that write numbers without spaces, in addition to those that Unicode counts as digits.
@@ -36,9 +31,8 @@ pub(super) enum Kind {
     Nothing,
     /// Text was added or rewritten.
     Edit,
-    /// A number was added.
-    Figure,
-    /// A word replaces another one, and both are grammar, spellings of one word, or single ideographs.
+    /// A word replaces another one, and both are grammar, spellings of one word, single ideographs, or numbers with the
+    /// same digits.
     Wording,
     /// A word replaces another one.
     Word,
@@ -52,34 +46,17 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Difference {
     pub(super) kind: Kind,
-    /// True if sites have their own credits there.
-    pub(super) is_credit: bool,
-    /// True if each text has a word there that is nowhere in the other one. Only known of words of copies.
-    pub(super) are_new: bool,
     pub(super) place: Place,
-    /// Hashes of the words that only the document has there, and of those that only the kept one has.
-    pub(super) words: [u64; 2],
+    /// Hash of the words that only the document has there.
+    pub(super) words: u64,
 }
 
 /// Returns the differences of two documents.
-pub(super) fn differences(
-    document: &SplitText,
-    kept: &SplitText,
-    loss: &Loss,
-    relation: Relation,
-) -> Vec<Difference> {
-    let site = Address::from_url(document.url()).site;
-    let pair = Pair { texts: [document, kept], site };
+pub(super) fn differences(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Difference> {
+    let pair = Pair { texts: [document, kept], site: Address::from_url(document.url()).site };
     let difference = |place: &Place| {
         let only = without_common(&document.words()[place.ours.clone()], &kept.words()[place.theirs.clone()]);
-        let kind = pair.kind(&only);
-        let may_be_credit = relation == Relation::Copies && kind != Kind::Number;
-        let is_credit = may_be_credit && is_credit(document, &place.ours);
-        let are_new = relation == Relation::Copies
-            && matches!(kind, Kind::Word | Kind::Name)
-            && [0, 1].iter().all(|side| only[*side].iter().any(|word| !pair.has(1 - *side, word)));
-        let place = place.clone();
-        Difference { kind, is_credit, are_new, place, words: only.each_ref().map(combined_hash) }
+        Difference { kind: pair.kind(&only), place: place.clone(), words: combined_hash(&only[0]) }
     };
     loss.places.iter().map(difference).collect()
 }
@@ -102,14 +79,11 @@ impl Pair<'_> {
         if !is_word_for_word && only.iter().any(|words| letters_of(words) > FACT_LETTERS) {
             return Kind::Edit;
         }
-        if only[1].is_empty() && spelled(0).all(has_digit) {
-            return Kind::Figure;
-        }
         if [0, 1].iter().all(|side| spelled(*side).any(has_digit)) {
             let [ours, theirs] = [0, 1].map(|side| spelled(side).flat_map(numbers).collect::<Vec<_>>());
             return if ours == theirs { Kind::Wording } else { Kind::Number };
         }
-        if only[0].len() == only[1].len() {
+        if is_word_for_word {
             let are_spellings = spelled(0).zip(spelled(1)).all(|(a, b)| are_spellings(a, b));
             if are_spellings
                 || only[0].len() == 1 && [0, 1].iter().all(|side| spelled(*side).all(is_ideograph))
@@ -138,18 +112,13 @@ impl Pair<'_> {
             let documents = |part: &str| documents_with(xxh3_64(part.as_bytes()));
             counts.then(|| match spelled.split(JOINTS).map(documents).min().unwrap_or(0) {
                 0 if is_ideograph(spelled) => Weight::Everyday,
-                0 if self.has(1 - side, word) => Weight::Grammar,
+                0 if self.texts[1 - side].has_word(word.hash) => Weight::Grammar,
                 0 => Weight::Name,
                 GRAMMAR_DOCUMENTS.. => Weight::Grammar,
                 _ => Weight::Everyday,
             })
         };
         words.iter().filter_map(weight).max()
-    }
-
-    /// Returns true if a text has the word.
-    fn has(&self, side: usize, word: &Word) -> bool {
-        self.texts[side].has_word(word.hash)
     }
 }
 
@@ -162,15 +131,6 @@ enum Weight {
     Everyday,
     /// The word is not in the table, and only in one of the texts.
     Name,
-}
-
-/// Returns true if sites have their own credits at this place: near an end of the text, and not joined to its phrases.
-fn is_credit(text: &SplitText, place: &Range<usize>) -> bool {
-    let words = text.words();
-    let is_at_end = ![&words[..place.start], &words[place.end..]]
-        .iter()
-        .all(|around| have_letters(around, CREDIT_LETTERS));
-    is_at_end && !text.is_within_phrase(place)
 }
 
 /// Returns the words that only one of two places has, each as often as it is there more often.
@@ -253,7 +213,7 @@ mod tests {
         let [document, kept] =
             [ours, theirs].map(|words| split("", &format!("{RIVER}so {words} and {MARKET}")));
         let loss = Loss::between(&document, &kept);
-        let found = differences(&document, &kept, &loss, Relation::Series);
+        let found = differences(&document, &kept, &loss);
         found.iter().map(|difference| difference.kind).collect()
     }
 
@@ -273,7 +233,9 @@ mod tests {
             ("放入蚝油三勺", "放入耗油三勺", Kind::Wording),
             ("they found 9 boats", "they found nine boats", Kind::Edit),
             ("and others as well", "and", Kind::Edit),
-            ("cve 2015 8405 too", "cve 2015 too", Kind::Figure),
+            ("cve 2015 8405 too", "cve 2015 too", Kind::Edit),
+            ("release v4.2 of it", "release 4.2 of it", Kind::Wording),
+            ("the crate unic-char of", "the crate unic-char-range of", Kind::Word),
             ("for 40km", "for 40 km", Kind::Nothing),
             ("a coffee house", "a coffeehouse", Kind::Nothing),
             ("see https://a.example/x here", "see ftp://b.example/x here", Kind::Edit),
@@ -294,7 +256,7 @@ mod tests {
         let [document, kept] = ["profile. reporting by our staff", "profile"]
             .map(|end| split("", &format!("{RIVER}{MARKET}the end of the {end}")));
         let loss = Loss::between(&document, &kept);
-        let found = differences(&document, &kept, &loss, Relation::Series);
+        let found = differences(&document, &kept, &loss);
         assert_eq!(found.iter().map(|difference| difference.kind).collect::<Vec<_>>(), [Kind::Edit]);
     }
 
@@ -309,7 +271,7 @@ mod tests {
         };
         let grown = growth(5_000, texts, |[kept, text]| {
             let loss = Loss::between(text, kept);
-            assert!(differences(text, kept, &loss, Relation::Series).len() > 100);
+            assert!(differences(text, kept, &loss).len() > 100);
         });
         assert!(grown < GROWTH_MAX, "{grown}");
     }

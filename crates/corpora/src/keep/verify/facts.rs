@@ -1,24 +1,20 @@
 //! Decides whether two texts that are nearly the same say different things: they are pages of a series, and no versions
 //! of one text.
 //!
-//! In: a document, a kept one, and the text that is lost with the document. Out: a difference that shows it. In a
-//! series, facts are replaced and hardly anything else. An editor also adds, leaves out and rewords. So facts
+//! In a series, facts are replaced and hardly anything else. An editor also adds, leaves out and rewords. So facts
 //! decide if there are at least as many of them as [edits](Kind). The addresses say how much is needed ([`Relation`]).
 //! Also the words by which pages of a template are recognised after all documents of the cluster were compared. Cost:
 //! linear in both texts.
 
-use leitong_base::hashed::HashedMap;
 use leitong_text::page::Address;
 
 use super::differences::{Difference, Kind, differences};
 use super::loss::Loss;
 use super::slots::Filling;
-use super::words::{SplitText, have_letters};
+use super::words::SplitText;
 
 /// Number of letters of a text for each fact that may be replaced by a correction.
 const LETTERS_A_CORRECTION: u32 = 5_000;
-/// Minimum number of letters of a word that names what a page is about: a single ideograph is a variant of another one.
-const SUBJECT_LETTERS: u32 = 4;
 
 /// The relation of two near-duplicates by their addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,91 +56,74 @@ fn file(url: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, file)| file)
 }
 
-/// Returns true if documents at these urls may be one page that was moved or fetched again.
-#[must_use]
-pub(super) fn may_be_one_page(a: &str, b: &str) -> bool {
-    Relation::for_urls(a, b) == Relation::OnePage
+/// A document compared with a kept one.
+pub(super) struct Comparison<'a> {
+    /// The document and the kept one.
+    pub(super) texts: [&'a SplitText; 2],
+    relation: Relation,
+    /// The text that is lost if the document is dropped.
+    pub(super) loss: Loss,
+    differences: Vec<Difference>,
 }
 
-/// Returns a difference by which the documents are pages of a series. `loss` is the text that is lost with the document.
-#[must_use]
-pub(super) fn replaced_fact(document: &SplitText, kept: &SplitText, loss: &Loss) -> Option<Difference> {
-    let relation = Relation::for_urls(document.url(), kept.url());
-    if relation == Relation::OnePage {
-        return None;
+impl<'a> Comparison<'a> {
+    /// Compares a document with a kept one.
+    #[must_use]
+    pub(super) fn new(document: &'a SplitText, kept: &'a SplitText) -> Self {
+        let loss = Loss::between(document, kept);
+        let relation = Relation::for_urls(document.url(), kept.url());
+        // The facts of a page may change.
+        let differences =
+            if relation == Relation::OnePage { Vec::new() } else { differences(document, kept, &loss) };
+        Self { texts: [document, kept], relation, loss, differences }
     }
-    let all = differences(document, kept, loss, relation);
-    let count =
-        |is: &dyn Fn(Kind) -> bool| all.iter().filter(|other| !other.is_credit && is(other.kind)).count();
-    // A list of numbers may have another one in another place.
-    let numbers = match count(&|kind| kind == Kind::Figure) {
-        0 => 0,
-        figures => figures.min(replaced(document.numbers(), kept.numbers())),
-    };
-    let edits = count(&|kind| matches!(kind, Kind::Edit | Kind::Figure | Kind::Wording)) - numbers;
-    let is_series = relation == Relation::Series;
-    let fact_min = if is_series { Kind::Word } else { Kind::Name };
-    let facts = numbers + count(&|kind| kind >= fact_min);
-    let is_enough = facts > (loss.letters / LETTERS_A_CORRECTION) as usize
-        && if is_series { facts >= edits } else { edits == 0 };
-    let subject = || (relation == Relation::Copies).then(|| replaced_subject(document, &all)).flatten();
-    let first = |kind_min| all.iter().position(|other| !other.is_credit && other.kind >= kind_min);
-    let shown = if is_enough { first(fact_min).or_else(|| first(Kind::Figure)) } else { subject() };
-    all.into_iter().nth(shown?)
-}
 
-/// Returns the number of a difference that is half of all and occurs in several places: the same word instead of the same
-/// other one, and neither is anywhere in the other text. Each of the documents is then about a thing of its own. An
-/// editor replaces words here and there.
-fn replaced_subject(document: &SplitText, all: &[Difference]) -> Option<usize> {
-    let has_length =
-        |other: &Difference| have_letters(&document.words()[other.place.ours.clone()], SUBJECT_LETTERS);
-    let others = all.iter().filter(|other| other.kind != Kind::Nothing).count();
-    let mut seen: HashedMap<usize> = HashedMap::default();
-    all.iter().position(|other| {
-        other.are_new && has_length(other) && {
-            let places = seen.entry(other.words[0].rotate_left(1) ^ other.words[1]).or_default();
-            *places += 1;
-            *places > 1 && *places * 2 >= others
+    /// Returns the hashes of the document's [own passages](Loss::own_passages); none if the documents are one page.
+    #[must_use]
+    pub(super) fn own_passages(&self, letters_min: u32) -> Vec<u64> {
+        match self.relation {
+            Relation::OnePage => Vec::new(),
+            _ => self.loss.own_passages(self.texts[0], self.texts[1], letters_min),
         }
-    })
-}
-
-/// Returns the words of the document in the places where the first kept document of its cluster has other words. If a
-/// template has these places, the words are facts. None if more was added than replaced.
-#[must_use]
-pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Filling> {
-    let relation = Relation::for_urls(document.url(), kept.url());
-    if relation == Relation::OnePage {
-        return Vec::new();
     }
-    let mut all = differences(document, kept, loss, relation);
-    all.retain(|other| other.kind != Kind::Nothing && !other.is_credit);
-    let places = all.len();
-    all.retain(|other| other.kind >= Kind::Wording);
-    if places > 2 * all.len() {
-        return Vec::new();
+
+    /// Returns a difference by which the documents are pages of a series.
+    #[must_use]
+    pub(super) fn replaced_fact(&self) -> Option<&Difference> {
+        let is_series = self.relation == Relation::Series;
+        let fact_min = if is_series { Kind::Word } else { Kind::Name };
+        let count = |is: &dyn Fn(Kind) -> bool| self.differences.iter().filter(|other| is(other.kind)).count();
+        let edits = count(&|kind| matches!(kind, Kind::Edit | Kind::Wording));
+        let facts = count(&|kind| kind >= fact_min);
+        let is_enough = facts > (self.loss.letters / LETTERS_A_CORRECTION) as usize
+            && if is_series { facts >= edits } else { edits == 0 };
+        if is_enough { self.differences.iter().find(|other| other.kind >= fact_min) } else { None }
     }
-    let filling = |Difference { place, words, .. }| Filling {
-        place: place.theirs.start as u32..place.theirs.end as u32,
-        words: words[0],
-    };
-    all.into_iter().map(filling).collect()
-}
 
-/// Returns the first difference that is more than letters joined in another way.
-#[must_use]
-pub(super) fn first_difference(document: &SplitText, kept: &SplitText, loss: &Loss) -> Option<Difference> {
-    let relation = Relation::for_urls(document.url(), kept.url());
-    let all = differences(document, kept, loss, relation);
-    all.into_iter().find(|other| other.kind >= Kind::Wording && !other.is_credit)
-}
+    /// Returns the first place in which a word is replaced.
+    #[must_use]
+    pub(super) fn first_replaced(&self) -> Option<&Difference> {
+        self.differences.iter().find(|other| other.kind >= Kind::Wording)
+    }
 
-/// Returns the number of numbers of one text that replace numbers of the other. Both are in ascending order. Further
-/// numbers of either text were added or left out.
-fn replaced(a: &[u64], b: &[u64]) -> usize {
-    let only = |a: &[u64], b: &[u64]| a.iter().filter(|fact| b.binary_search(fact).is_err()).count();
-    only(a, b).min(only(b, a))
+    /// Returns the words of the document in the places where the kept document has others, which is the first one of its
+    /// cluster. If a template has these places, the words are facts.
+    #[must_use]
+    pub(super) fn fillings(&self) -> Vec<Filling> {
+        let differences = self.differences.iter().filter(|other| other.kind != Kind::Nothing);
+        let filling = |Difference { kind, place, words }: &Difference| Filling {
+            place: place.theirs.start as u32..place.theirs.end as u32,
+            words: *words,
+            replaces: *kind >= Kind::Wording,
+        };
+        differences.map(filling).collect()
+    }
+
+    /// Returns what the document and the kept one have instead of one another, with the words around it.
+    #[must_use]
+    pub(super) fn shown(&self, Difference { place, .. }: &Difference) -> [&str; 2] {
+        [self.texts[0].around(&place.ours), self.texts[1].around(&place.theirs)]
+    }
 }
 
 #[cfg(test)]

@@ -15,8 +15,6 @@ const PASSAGE_LETTERS: u32 = 100;
 /// Minimum percentage of a passage's letters that must be in words without a counterpart in the kept document. Only
 /// then is the passage the document's own.
 const OWN_PERCENT: u32 = 75;
-/// Number of letters at the beginning of a text in which copies have their own headlines.
-const HEADLINE_LETTERS: u32 = 60;
 /// Maximum number of words, of two texts together, that are skipped where the texts differ before the next common run
 /// is looked up.
 const SKIPPED_MAX: usize = 24;
@@ -79,20 +77,14 @@ impl Loss {
     }
 
     /// Returns the hashes of the document's own passages of at least `letters_min` letters. For whole sentences, two
-    /// thirds of that are enough. At the beginning of the document, where copies have their own headlines, a passage
-    /// that does not end with a sentence also needs at least [`PASSAGE_LETTERS`] letters.
+    /// thirds of that are enough.
     #[must_use]
     pub(super) fn own_passages(&self, document: &SplitText, kept: &SplitText, letters_min: u32) -> Vec<u64> {
         let words = document.words();
         let is_long = |place: &&Range<usize>| {
-            let letters = letters_of(&words[(*place).clone()]);
-            let [begins, ends] = [place.start, place.end].map(|at| document.ends_sentence(at));
-            let is_headline = !have_letters(&words[..place.start], HEADLINE_LETTERS) && !ends;
-            match (is_headline, begins && ends) {
-                (true, _) => letters >= letters_min.max(PASSAGE_LETTERS),
-                (_, true) => letters >= letters_min * 2 / 3,
-                (_, false) => letters >= letters_min,
-            }
+            let is_sentence = [place.start, place.end].iter().all(|at| document.ends_sentence(*at));
+            let letters_min = if is_sentence { letters_min * 2 / 3 } else { letters_min };
+            have_letters(&words[(*place).clone()], letters_min)
         };
         let long: Vec<_> = self.places.iter().map(|place| &place.ours).filter(is_long).collect();
         if long.is_empty() {

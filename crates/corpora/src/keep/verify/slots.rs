@@ -19,16 +19,22 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Minimum number of different words in a place of a template, not counting those of the first kept document.
 const WORDS_MIN: usize = 2;
-/// Number of documents with the same words in a place from which on the first kept document is the one that was edited.
-const SEEN_MAX: u16 = 3;
 
-/// The words that a document has in a place where the first kept document of its cluster has other words.
+/// The words that a document has in a place where the first kept document of its cluster has others, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Filling {
     /// The words of the first kept document in this place, by their numbers.
     pub place: Range<u32>,
     /// Hash of the words.
     pub words: u64,
+    /// True if the words replace others. Else, text was added or rewritten.
+    pub replaces: bool,
+}
+
+/// Returns the words that replace others; none if more was added than replaced.
+fn replacing(fillings: &[Filling]) -> Vec<&Filling> {
+    let replacing: Vec<_> = fillings.iter().filter(|filling| filling.replaces).collect();
+    if fillings.len() > 2 * replacing.len() { Vec::new() } else { replacing }
 }
 
 /// The different words of all documents, by cluster and place.
@@ -39,22 +45,16 @@ pub(crate) struct Slots {
     templates: HashedMap<BTreeMap<u32, u32>>,
 }
 
-/// The places of templates, once the words of all documents are known.
+/// The places of templates, once the words of all documents are known: the start of each, and the largest end of this
+/// one and those before it, by the founder of the cluster. Both ascend.
 #[derive(Debug, Default)]
-pub(crate) struct Templates {
-    words: HashedMap<SeenWords>,
-    /// The start of each place, and the largest end of this place and those before it, by the founder of the cluster.
-    /// Both ascend.
-    places: HashedMap<Vec<(u32, u32)>>,
-}
+pub(crate) struct Templates(HashedMap<Vec<(u32, u32)>>);
 
 /// The words that documents have in one place.
 #[derive(Debug, Default)]
 struct SeenWords {
     /// 16-bit hashes of the first fillings that differ; 0 if there are fewer.
     words: [u16; WORDS_MIN],
-    /// Number of documents that differ in the place, up to [`SEEN_MAX`].
-    seen: u16,
     /// The largest end that the place has in any document. From there to the next place, a document may differ.
     end: u32,
 }
@@ -62,11 +62,10 @@ struct SeenWords {
 impl Slots {
     /// Adds the words of a document in the cluster with this founder.
     pub(crate) fn add(&mut self, founder: u64, fillings: &[Filling]) {
-        for Filling { place, words } in fillings {
+        for Filling { place, words, .. } in replacing(fillings) {
             let hash = (*words as u16).max(1);
             let known = self.words.entry(key(founder, place.start)).or_default();
             known.end = known.end.max(place.end);
-            known.seen = SEEN_MAX.min(known.seen + 1);
             if let Some(free) = known.words.iter().position(|word| [0, hash].contains(word)) {
                 known.words[free] = hash;
             }
@@ -89,8 +88,7 @@ impl Slots {
                 })
                 .collect()
         };
-        let places = self.templates.into_iter().map(|(founder, slots)| (founder, places(slots))).collect();
-        Templates { words: self.words, places }
+        Templates(self.templates.into_iter().map(|(founder, slots)| (founder, places(slots))).collect())
     }
 }
 
@@ -98,13 +96,13 @@ impl Templates {
     /// Returns true if the cluster with this founder has a place of a template.
     #[must_use]
     pub(crate) fn has(&self, founder: u64) -> bool {
-        self.places.contains_key(&founder)
+        self.0.contains_key(&founder)
     }
 
     /// Returns true if no cluster has a place of a template.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.0.is_empty()
     }
 
     /// Returns true if two documents of a cluster have different words in the places of its template, and at least half
@@ -112,27 +110,16 @@ impl Templates {
     /// differ in a place of the template as well, but mostly differ in others.
     #[must_use]
     pub(crate) fn differ(&self, founder: u64, document: &[Filling], kept: &[Filling]) -> bool {
-        let Some(slots) = self.places.get(&founder) else { return false };
+        let Some(slots) = self.0.get(&founder) else { return false };
         // One of the places that begin before the end of this one ends after its start.
         let is_in_slot = |filling: &&Filling| {
             let before = slots.partition_point(|(start, _)| *start < filling.place.end);
             before.checked_sub(1).is_some_and(|last| filling.place.start < slots[last].1)
         };
-        let [ours, theirs] =
-            [document, kept].map(|fillings| fillings.iter().filter(is_in_slot).collect::<Vec<_>>());
-        // In other places, the document or the first one was edited; the latter does not count.
-        let edited = |fillings: &[Filling]| {
-            let is_edited =
-                |filling: &&Filling| !is_in_slot(filling) && !self.was_first_edited(founder, filling);
-            fillings.iter().filter(is_edited).count()
-        };
-        ours != theirs && ours.len() >= edited(document) && theirs.len() >= edited(kept)
-    }
-
-    /// Returns true if several documents differ from the first one in this place, all by the same words.
-    fn was_first_edited(&self, founder: u64, filling: &Filling) -> bool {
-        let known = self.words.get(&key(founder, filling.place.start));
-        known.is_some_and(|known| known.seen == SEEN_MAX && known.words[1..] == [0; WORDS_MIN - 1])
+        let [document, kept] = [document, kept].map(replacing);
+        let [ours, theirs] = [&document, &kept]
+            .map(|fillings| fillings.iter().copied().filter(is_in_slot).collect::<Vec<_>>());
+        ours != theirs && 2 * ours.len() >= document.len() && 2 * theirs.len() >= kept.len()
     }
 }
 
@@ -151,7 +138,7 @@ mod tests {
     use crate::keep::growth::{GROWTH_MAX, growth};
 
     fn filling(start: u32, words: u64) -> Filling {
-        Filling { place: start..start + 2, words }
+        Filling { place: start..start + 2, words, replaces: true }
     }
 
     /// Returns the places of templates of documents with these fillings, all of the cluster 1.
@@ -178,23 +165,13 @@ mod tests {
         assert!(!slots.differ(1, &[], &[]));
     }
 
-    /// If the first kept document is an edited copy, all others differ from it in the places of its edits.
-    #[test]
-    fn edits_of_the_first_document_do_not_count() {
-        let page = |words: u64| [filling(100, words), filling(10, 1), filling(20, 1), filling(30, 1)];
-        let slots = templates(&[&page(1), &page(2), &page(3)]);
-        assert!(slots.differ(1, &page(1), &page(2)) && slots.differ(1, &page(1), &[]));
-        let edited = [filling(100, 1), filling(11, 1), filling(21, 1)];
-        assert!(!slots.differ(1, &edited, &[]), "an edited copy");
-    }
-
     #[test]
     fn places_that_run_into_each_other_are_one() {
-        let page = |words: u64| [Filling { place: 10..16, words }];
+        let page = |words: u64| [Filling { place: 10..16, words, replaces: true }];
         let slots = templates(&[&page(1), &page(2), &page(3)]);
-        let second = [Filling { place: 14..16, words: 4 }];
+        let second = [Filling { place: 14..16, words: 4, replaces: true }];
         assert!(slots.differ(1, &second, &[]), "the same words in the first of two places");
-        assert!(!slots.differ(1, &[Filling { place: 16..18, words: 4 }], &[]));
+        assert!(!slots.differ(1, &[Filling { place: 16..18, words: 4, replaces: true }], &[]));
         assert!(!slots.differ(1, &second, &second));
     }
 
@@ -206,7 +183,7 @@ mod tests {
             (start, length) in (0_u32..70, 0_u32..12),
         ) {
             let of = |words: u64| -> Vec<Filling> {
-                let filling = |(start, length): &(u32, u32)| Filling { place: *start..start + length, words };
+                let filling = |(start, length): &(u32, u32)| Filling { place: *start..start + length, words, replaces: true };
                 places.iter().map(filling).collect()
             };
             let mut ends: BTreeMap<u32, u32> = BTreeMap::new();
@@ -216,7 +193,7 @@ mod tests {
             }
             let overlaps = ends.iter().any(|(from, end)| *from < start + length && start < *end);
             let slots = templates(&[&of(1), &of(2)]);
-            let found = slots.differ(1, &[Filling { place: start..start + length, words: 9 }], &[]);
+            let found = slots.differ(1, &[Filling { place: start..start + length, words: 9, replaces: true }], &[]);
             prop_assert_eq!(found, overlaps);
         }
     }

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::texts::Text;
 use leitong_base::hashed::{HashedMap, HashedSet};
-use leitong_fingerprint::{is_unit, words_with_digits};
+use leitong_fingerprint::is_unit;
 
 /// Minimum number of letters in a run that two texts have in common: five ideographs, or about three words.
 pub(super) const RUN_LETTERS: u32 = 15;
@@ -31,8 +31,6 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(super) struct SplitText {
     text: Text,
     words: Vec<Word>,
-    /// The numbers, once they were needed.
-    numbers: OnceCell<Vec<u64>>,
     /// The hashes of all words, once they were needed.
     vocabulary: OnceCell<HashedSet>,
     /// The first word of the first run with each hash, once runs were looked up.
@@ -44,7 +42,7 @@ impl SplitText {
     #[must_use]
     pub(super) fn new(text: Text) -> Self {
         let words = words(text.text());
-        Self { text, words, numbers: OnceCell::new(), vocabulary: OnceCell::new(), runs: OnceCell::new() }
+        Self { text, words, vocabulary: OnceCell::new(), runs: OnceCell::new() }
     }
 
     /// Returns the document's url, which may be empty.
@@ -69,18 +67,6 @@ impl SplitText {
     #[must_use]
     pub(super) fn words(&self) -> &[Word] {
         &self.words
-    }
-
-    /// Returns the hashes of the words with digits (numbers, dates, versions), each once and in ascending order.
-    #[must_use]
-    pub(super) fn numbers(&self) -> &[u64] {
-        self.numbers.get_or_init(|| {
-            let mut numbers = Vec::new();
-            words_with_digits(self.text(), |word| numbers.push(xxh3_64(word.as_bytes())));
-            numbers.sort_unstable();
-            numbers.dedup();
-            numbers
-        })
     }
 
     /// Returns true if the text has a word with this hash.
@@ -127,19 +113,6 @@ impl SplitText {
         let end = self.words.get(at).map(|word| word.start as usize);
         let between = &self.text()[start.unwrap_or(0)..end.unwrap_or(self.text().len())];
         start.is_none() || between.contains(SENTENCE_ENDS)
-    }
-
-    /// Returns true if the words at `place` are joined to the words around them: only spaces are between them and the
-    /// next word, and between them and the previous word, unless the text begins with them. Punctuation or a line end
-    /// follows credits, and the name of a place before a report.
-    #[must_use]
-    pub(super) fn is_within_phrase(&self, place: &Range<usize>) -> bool {
-        let joins = |at: usize| {
-            let end = self.words[at - 1].end as usize;
-            let start = self.words.get(at).map(|word| word.start as usize);
-            start.is_some_and(|start| self.text()[end..start].chars().all(|c| c == ' '))
-        };
-        place.end > 0 && joins(place.end) && (place.start == 0 || joins(place.start))
     }
 
     /// Returns the run that begins with the word `start`, as a range of words. The last words begin no run.
