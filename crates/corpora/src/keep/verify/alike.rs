@@ -79,7 +79,7 @@ mod tests {
     fn the_text_with_most_words_in_common_is_first() {
         let mut alike = Alike::default();
         let fillings = |words: &[u64]| -> Vec<Filling> {
-            words.iter().map(|words| Filling { place: 0..1, words: *words, replaces: true }).collect()
+            words.iter().map(|words| Filling { place: 0, words: *words, replaces: true }).collect()
         };
         alike.add(1, 1, &fillings(&[10, 20]));
         alike.add(1, 2, &fillings(&[10, 20, 30]));

@@ -112,7 +112,7 @@ impl<'a> Comparison<'a> {
     pub(super) fn fillings(&self) -> Vec<Filling> {
         let differences = self.differences.iter().filter(|other| other.kind != Kind::Nothing);
         let filling = |Difference { kind, place, words }: &Difference| Filling {
-            place: place.theirs.start as u32..place.theirs.end as u32,
+            place: place.theirs.start as u32,
             words: *words,
             replaces: *kind >= Kind::Wording,
         };

@@ -14,7 +14,7 @@
 //! Pages of one template can be recognised only after all documents of their cluster were compared ([`slots`]). The
 //! pages that would be dropped are then compared again.
 //!
-//! Memory: about 60 bytes for each cluster, and 100 for each document that is kept by verification; about 40 bytes for
+//! Memory: about 60 bytes for each cluster, and 100 for each document that is kept by verification; about 20 bytes for
 //! each place in which a document has other words than a kept one, and [60](alike) if it is kept; 32 MB of [recently
 //! compared](recent) texts. Cost: linear in the texts, whatever the number of documents of a cluster; a document is
 //! compared with the first kept text, an equal one, and at most [`COMPARED_MAX`] others.
@@ -41,7 +41,7 @@ use self::alike::Alike;
 use self::differences::Difference;
 use self::facts::Comparison;
 use self::recent::{KnownText, RecentTexts};
-use self::slots::{Filling, Slots, Templates};
+use self::slots::{Filling, Slots};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
 use self::texts::{TextFile, TextPlace, decompressed};
 use self::words::SplitText;
@@ -206,7 +206,7 @@ pub(crate) struct Verifier<'a> {
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
     /// The places of templates; none until all documents were compared once.
-    templates: Templates,
+    templates: Slots,
     /// Hashes of the passages for which documents were kept. Later documents are not kept for the same passages.
     passages: HashSet<u64>,
     /// The texts that verification has kept, by the words in which they differ from the first one of their cluster.
@@ -232,7 +232,7 @@ impl<'a> Verifier<'a> {
             run,
             table,
             kept: KeptTexts::default(),
-            templates: Templates::default(),
+            templates: Slots::default(),
             passages: HashSet::new(),
             alike: Alike::default(),
             recent: RecentTexts::default(),
@@ -277,7 +277,7 @@ impl<'a> Verifier<'a> {
             Ok(checked.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
         })?;
         let mut checked = checked.finish()?;
-        self.templates = slots.finish();
+        self.templates = slots;
         if !self.templates.is_empty() {
             checked = self.check_templates(&mut checked, new_spool()?, &mut counts)?;
         }
