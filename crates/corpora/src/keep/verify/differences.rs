@@ -235,7 +235,7 @@ mod tests {
             ("and others as well", "and", Kind::Edit),
             ("cve 2015 8405 too", "cve 2015 too", Kind::Edit),
             ("release v4.2 of it", "release 4.2 of it", Kind::Wording),
-            ("the crate unic-char of", "the crate unic-char-range of", Kind::Word),
+            ("the crate unic-char of", "the crate unic-char-range of", Kind::Name),
             ("for 40km", "for 40 km", Kind::Nothing),
             ("a coffee house", "a coffeehouse", Kind::Nothing),
             ("see https://a.example/x here", "see ftp://b.example/x here", Kind::Edit),
@@ -265,7 +265,7 @@ mod tests {
         let texts = |words: usize| {
             [0, 1].map(|other| {
                 let word = |at: usize| if at.is_multiple_of(9) { at + other * words } else { at };
-                let text: String = (0..words).map(|at| format!("w{}x-", word(at))).collect();
+                let text: String = (0..words).map(|at| format!("w{}x/", word(at))).collect();
                 split("", &text)
             })
         };

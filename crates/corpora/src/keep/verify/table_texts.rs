@@ -1,39 +1,37 @@
 //! Stores the texts of kept documents in the folder of a centroid table, for comparisons in later runs.
 //!
-//! The file `texts.leitong` has the id of its table, and then the compressed text of each kept document, with its cluster
-//! and its run, in the order in which they were kept. Invariants: texts of another table are refused; texts of a run that was not completed are removed by that run if it fails, or
-//! else by the next one, since the run is repeated; a file that is damaged before the end of a completed run is refused
-//! and left as it is. Memory: 32 bytes and a slot of a map per text, and two slots for each further text of a cluster.
+//! The file `texts.leitong` begins with the id of its table and the length up to the end of the last completed run. Then
+//! come the compressed texts of kept documents, each with its cluster and its run, in the order in which they were kept.
+//! Invariants: texts of another table are refused; texts of a run that was not completed are removed by that run if it
+//! fails, or else by the next one, since the run is repeated; a file that is damaged before the end of a completed run is
+//! refused and left as it is. Memory: 32 bytes and a slot of a map per text, and two slots for each further text of a
+//! cluster.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::texts::{TextFile, TextPlace, hash_of, length};
 use crate::sink::summed::cut;
 use leitong_store::snapshot::Unfinished;
 
 /// The first line of the file in a table's folder.
-const MAGIC: &[u8] = b"leitong texts 4\n";
-/// Number of bytes before the first text: the first line, and the id of the table.
-const HEADER_BYTES: usize = MAGIC.len() + 8;
+const MAGIC: &[u8] = b"leitong texts 5\n";
+/// Number of bytes before the first text: the first line, the id of the table, the length of the file up to the end of
+/// the last completed run, XXH3-64 of these two numbers.
+const HEADER_BYTES: usize = MAGIC.len() + 24;
 /// Number of bytes before a compressed text in the file: log offset of the cluster's founder, log offset at which the
 /// run began, length, XXH3-64 of these and of the hash of the text.
 const RECORD_HEAD_BYTES: usize = 28;
 /// Number of bytes of the head that are before its checksum.
 const SUMMED_BYTES: usize = 20;
-/// The founder in the head that ends the texts of a completed run.
-const END_OF_RUN: u64 = u64::MAX;
 /// Number of bytes of the hash of the text, which follows the head.
 const TEXT_HASH_BYTES: usize = 8;
-/// Number of bytes of a head and the hash of its text.
-const FULL_HEAD_BYTES: usize = RECORD_HEAD_BYTES + TEXT_HASH_BYTES;
-/// Number of bytes that are read at once.
-const READ_BYTES: usize = 1 << 18;
 
 /// The text of a kept document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +121,7 @@ pub(crate) struct Founded {
 
 impl TableTexts {
     /// The version of the format of the file in a table's folder.
-    pub(crate) const FORMAT_VERSION: u32 = 4;
+    pub(crate) const FORMAT_VERSION: u32 = 5;
 
     /// Opens the file of the table with the id `table` in its folder, or creates it. Texts of expired clusters are
     /// removed once they make up half of it.
@@ -143,40 +141,30 @@ impl TableTexts {
         Ok(file)
     }
 
-    /// Reads the places of all texts, and truncates the file after the end of the last completed run. Returns the
-    /// number of bytes of expired clusters. The part that is cut off must begin after the end of a completed run and
-    /// contain no head of such a run: only then was it written by a run that was not completed.
+    /// Reads the places of all texts of completed runs before this one, and truncates the file after them. Returns the
+    /// number of bytes of expired clusters.
     fn read_index(&mut self, founded: Founded) -> io::Result<u64> {
         let mut reader = BufReader::new(self.texts.file.try_clone()?);
         let mut header = Vec::new();
         reader.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+        let mut at = HEADER_BYTES as u64;
         if header.is_empty() {
-            self.texts.push(&self.header())?;
+            self.complete(at)?;
             return Ok(0);
         }
-        if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {
-            return Err(io::Error::other(
-                "this is not a file of texts that this version of Leitong can read; move it away to begin without texts",
-            ));
+        let completed = self.completed_length(&header)?;
+        if self.texts.file.metadata()?.len() < completed {
+            return Err(damaged(at));
         }
-        if header != self.header() {
-            return Err(io::Error::other(
-                "the texts belong to another table; restore the whole folder from one backup, or move the file away to \
-                 begin without texts",
-            ));
-        }
-        let length = self.texts.file.metadata()?.len();
-        let (mut at, mut dead) = (HEADER_BYTES as u64, 0);
-        let mut run_end = at;
-        while let Some(head) = RecordHead::read(&mut reader)? {
-            let text_at = at + RECORD_HEAD_BYTES as u64;
-            let next = text_at + u64::from(head.bytes);
-            if next > length || head.run >= founded.before {
+        let mut dead = 0;
+        while at < completed {
+            let head = RecordHead::read(&mut reader)?.ok_or_else(|| damaged(at))?;
+            if head.run >= founded.before {
                 break;
             }
-            if head.founder == END_OF_RUN {
-                run_end = next;
-            } else if head.founder < founded.oldest {
+            let text_at = at + RECORD_HEAD_BYTES as u64;
+            let next = text_at + u64::from(head.bytes);
+            if head.founder < founded.oldest {
                 dead += next - at;
             } else {
                 let place = TextPlace { at: text_at, bytes: head.bytes };
@@ -185,33 +173,43 @@ impl TableTexts {
             reader.seek_relative(i64::from(head.bytes) - TEXT_HASH_BYTES as i64)?;
             at = next;
         }
-        if at != run_end {
-            return Err(damaged(at));
+        if at != completed {
+            self.complete(at)?;
         }
-        self.check_rest(at, founded)?;
         cut(&mut self.texts.file, at)?;
         self.texts.bytes = at;
         Ok(dead)
     }
 
-    /// Returns the first bytes of the file.
-    fn header(&self) -> Vec<u8> {
-        [MAGIC, &self.table.to_le_bytes()].concat()
+    /// Returns the length of the file up to the end of the last completed run.
+    fn completed_length(&self, header: &[u8]) -> io::Result<u64> {
+        if header.len() < HEADER_BYTES || !header.starts_with(MAGIC) {
+            return Err(io::Error::other(
+                "this is not a file of texts that this version of Leitong can read; move it away to begin without texts",
+            ));
+        }
+        let numbers = &header[MAGIC.len()..];
+        if numbers[..8] != self.table.to_le_bytes() {
+            return Err(io::Error::other(
+                "the texts belong to another table; restore the whole folder from one backup, or move the file away to \
+                 begin without texts",
+            ));
+        }
+        let length = numbers[8..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+        length.filter(|length| self.header(*length) == header).ok_or_else(|| damaged(MAGIC.len() as u64))
     }
 
-    /// Checks that no text of a completed run is at `from` or after it.
-    fn check_rest(&self, from: u64, founded: Founded) -> io::Result<()> {
-        let mut file = self.texts.file.try_clone()?;
-        file.seek(SeekFrom::Start(from))?;
-        let has_head = |bytes: &[u8]| find_head(bytes, founded.before, RecordHead::from_bytes).is_some();
-        let mut bytes = Vec::with_capacity(READ_BYTES);
-        // The last bytes that were read, which are fewer than a head, are looked at again with the next ones.
-        while (&file).take((READ_BYTES - bytes.len()) as u64).read_to_end(&mut bytes)? > 0 {
-            if has_head(&bytes) {
-                return Err(damaged(from));
-            }
-            bytes.drain(..bytes.len().saturating_sub(FULL_HEAD_BYTES - 1));
-        }
+    /// Returns the first bytes of the file.
+    fn header(&self, completed: u64) -> Vec<u8> {
+        let numbers = [self.table.to_le_bytes(), completed.to_le_bytes()].concat();
+        [MAGIC, &numbers, &xxh3_64(&numbers).to_le_bytes()].concat()
+    }
+
+    /// Stores on disk that the runs up to this length of the file are completed. Their texts must be on disk.
+    fn complete(&mut self, length: u64) -> io::Result<()> {
+        self.texts.file.write_all_at(&self.header(length), 0)?;
+        self.texts.file.sync_data()?;
+        self.texts.bytes = length;
         Ok(())
     }
 
@@ -219,7 +217,7 @@ impl TableTexts {
     fn remove_expired(&mut self) -> io::Result<()> {
         let new = Unfinished::new(self.path.with_extension("new"));
         let mut texts = TextFile::at(new.path(), None)?;
-        texts.push(&self.header())?;
+        texts.push(&self.header(0))?;
         let kept = std::mem::take(&mut self.kept);
         let mut founders: Vec<u64> = kept.first.keys().copied().collect();
         founders.sort_unstable();
@@ -231,9 +229,9 @@ impl TableTexts {
                 self.add(founder, &old.read(text.place)?)?;
             }
         }
-        self.end_run()?;
         self.run = run;
         self.texts.file.sync_data()?;
+        self.complete(self.texts.bytes)?;
         new.replace(&self.path)
     }
 
@@ -243,20 +241,12 @@ impl TableTexts {
     /// The text cannot be written. The error names the file.
     pub(crate) fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
         let at = self.texts.bytes + RECORD_HEAD_BYTES as u64;
-        self.push(&record(founder, self.run, compressed)?)?;
+        let record = record(founder, self.run, compressed)?;
+        self.texts.push(&record).map_err(|error| self.named(&error))?;
         let place = TextPlace { at, bytes: length(compressed)? };
         let hash = hash_of(compressed).unwrap_or_default();
         self.kept.add(founder, KeptText { hash, place });
         Ok(())
-    }
-
-    /// Appends the end of the run.
-    fn end_run(&mut self) -> io::Result<()> {
-        self.push(&record(END_OF_RUN, self.run, &[0; TEXT_HASH_BYTES])?)
-    }
-
-    fn push(&mut self, record: &[u8]) -> io::Result<()> {
-        self.texts.push(record).map(drop).map_err(|error| self.named(&error))
     }
 
     fn named(&self, error: &io::Error) -> io::Error {
@@ -282,8 +272,8 @@ impl TableTexts {
     /// # Errors
     /// The texts cannot be written.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.end_run()?;
-        self.texts.file.sync_data().map_err(|error| self.named(&error))?;
+        let synced = self.texts.file.sync_data().and_then(|()| self.complete(self.texts.bytes));
+        synced.map_err(|error| self.named(&error))?;
         self.before_run = None;
         Ok(())
     }
@@ -334,8 +324,8 @@ struct RecordHead {
 impl RecordHead {
     /// Reads a head and the hash after it. Returns `None` at the end of the file, or if they are damaged.
     fn read(reader: &mut impl Read) -> io::Result<Option<Self>> {
-        let mut head = Vec::with_capacity(FULL_HEAD_BYTES);
-        reader.take(FULL_HEAD_BYTES as u64).read_to_end(&mut head)?;
+        let mut head = Vec::with_capacity(RECORD_HEAD_BYTES + TEXT_HASH_BYTES);
+        reader.take((RECORD_HEAD_BYTES + TEXT_HASH_BYTES) as u64).read_to_end(&mut head)?;
         Ok(Self::from_bytes(&head))
     }
 
@@ -349,23 +339,6 @@ impl RecordHead {
     }
 }
 
-/// Returns the first head in `bytes` of a run before log offset `before`. `read` reads a head and compares its checksum;
-/// it is called only where the other numbers could be those of such a head, which is hardly ever.
-fn find_head(
-    bytes: &[u8],
-    before: u64,
-    mut read: impl FnMut(&[u8]) -> Option<RecordHead>,
-) -> Option<RecordHead> {
-    bytes.windows(FULL_HEAD_BYTES).find_map(|head| {
-        let number = |at: usize| head[at..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
-        let length = head[16..].first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
-        let (founder, run) = (number(0)?, number(8)?);
-        let may_be_one =
-            run < before && (founder < before || founder == END_OF_RUN) && length as usize >= TEXT_HASH_BYTES;
-        if may_be_one { read(head).filter(|head| head.run < before) } else { None }
-    })
-}
-
 /// Returns the checksum of a head up to the checksum, and of the hash of the text.
 fn head_sum(head: &[u8], hash: u64) -> u64 {
     xxh3_64_with_seed(head, hash)
@@ -373,8 +346,6 @@ fn head_sum(head: &[u8], hash: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::FileExt;
-
     use super::*;
     use crate::keep::growth::{GROWTH_MAX, growth};
     use crate::keep::verify::texts::tests::compressed;
@@ -442,9 +413,7 @@ mod tests {
                 }
             }
         }
-        // Before the end of the first text, the file may be one of a first run that was not completed.
-        let first = sound[0][0].place;
-        for length in (first.at + u64::from(first.bytes)) as usize..whole.len() {
+        for length in 1..whole.len() {
             std::fs::write(&path, &whole[..length]).expect("written");
             assert!(places().is_err(), "{length} bytes");
             assert_eq!(std::fs::read(&path).expect("a file"), whole[..length], "{length} bytes");
@@ -511,49 +480,6 @@ mod tests {
         std::fs::write(&path, "something else altogether").expect("written");
         assert!(TableTexts::open(folder.path(), TABLE, Founded { oldest: 0, before: 9 }).is_err());
     }
-    /// A killed run may leave gigabytes that are searched for texts of completed runs.
-    #[test]
-    fn the_rest_of_a_file_is_searched_with_hardly_any_checksum() {
-        let before = 1 << 40;
-        // Next to zeros, the places around a head look like one.
-        let few = 2 * FULL_HEAD_BYTES;
-        let head = record(5, 3, &[0; TEXT_HASH_BYTES]).expect("a record");
-        let rest: Vec<u8> =
-            (0..100_000_u32).flat_map(|number| hash_of_number(number).to_le_bytes()).collect();
-        let found_in = |bytes: &[u8]| {
-            let mut sums = 0;
-            let read = |head: &[u8]| {
-                sums += 1;
-                RecordHead::from_bytes(head)
-            };
-            let found = find_head(bytes, before, read).map(|head| (head.founder, head.run));
-            (found, sums)
-        };
-        for rest in [&rest[..], &[0; 100_000], &[0xff; 100_000]] {
-            let (found, sums) = found_in(rest);
-            assert!(found.is_none() && sums < few, "{sums} checksums");
-            let (found, sums) = found_in(&[rest, &head, rest].concat());
-            assert!(found == Some((5, 3)) && sums < few, "{sums} checksums");
-        }
-        // A head is found wherever it is, also if it is read in two parts.
-        let folder = tempfile::tempdir().expect("a folder");
-        let founded = Founded { oldest: 0, before: 9 };
-        let path = folder.path().join("texts.leitong");
-        for at in (READ_BYTES - FULL_HEAD_BYTES - 2..READ_BYTES + 2).chain([0, 2 * READ_BYTES - 60]) {
-            let texts = TableTexts::open(folder.path(), TABLE, founded).expect("a file");
-            texts.texts.file.write_all_at(&vec![1; at], HEADER_BYTES as u64).expect("written");
-            assert!(texts.check_rest(HEADER_BYTES as u64, founded).is_ok());
-            texts.texts.file.write_all_at(&head, (HEADER_BYTES + at) as u64).expect("written");
-            assert!(texts.check_rest(HEADER_BYTES as u64, founded).is_err(), "at {at}");
-            drop(texts);
-            std::fs::remove_file(&path).expect("removed");
-        }
-    }
-
-    fn hash_of_number(number: u32) -> u64 {
-        xxh3_64_with_seed(&number.to_le_bytes(), 7)
-    }
-
     #[test]
     fn texts_of_another_table_are_refused_and_left_as_they_are() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -573,7 +499,7 @@ mod tests {
         assert_eq!(own.kept().count(3), 1);
         drop(own);
         // Texts of earlier versions do not say which table they belong to.
-        std::fs::write(&path, [b"leitong texts 3\n", &whole[HEADER_BYTES..]].concat()).expect("written");
+        std::fs::write(&path, [b"leitong texts 4\n", &whole[HEADER_BYTES..]].concat()).expect("written");
         assert!(TableTexts::open(folder.path(), TABLE, founded).is_err());
     }
 }

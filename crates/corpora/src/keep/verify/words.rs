@@ -185,9 +185,9 @@ fn words(text: &str) -> Vec<Word> {
         } else if c.is_alphanumeric() {
             let mut letters = 1;
             // Most letters are ASCII; for these, the first test gives the same answer faster.
-            while let Some((at, next)) = chars.next_if(|(at, next)| {
-                next.is_ascii_alphanumeric() || is_of_a_word(*next) || joins(text, *at)
-            }) {
+            while let Some((at, next)) = chars
+                .next_if(|(at, next)| next.is_ascii_alphanumeric() || is_of_a_word(*next) || joins(text, *at))
+            {
                 end = at + next.len_utf8();
                 letters += u32::from(!JOINTS.contains(&next));
             }
