@@ -4,14 +4,13 @@
 //! what is left of it on both sides without the words that both have there. Everyday words are told from names by the
 //! built-in table of document frequencies; nothing else depends on a language. Cost: linear in both texts.
 
-use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::idf::documents_with;
 use leitong_fingerprint::is_unit;
 use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::loss::{Loss, Place};
-use super::words::{JOINTS, SplitText, Word, combined_hash, letters_of};
+use super::words::{JOINTS, SplitText, Word, WordCounts, combined_hash, letters_of};
 
 /// Number of documents, of a million, from which on a word is grammar, such as "which".
 const GRAMMAR_DOCUMENTS: u32 = 250_000;
@@ -136,16 +135,8 @@ enum Weight {
 /// Returns the words that only one of two places has, each as often as it is there more often.
 fn without_common(ours: &[Word], theirs: &[Word]) -> [Vec<Word>; 2] {
     let only = |words: &[Word], others: &[Word]| {
-        let mut counts: HashedMap<u32> = HashedMap::default();
-        others.iter().for_each(|word| *counts.entry(word.hash).or_default() += 1);
-        let is_only = |word: &&Word| match counts.get_mut(&word.hash) {
-            Some(count @ 1..) => {
-                *count -= 1;
-                false
-            }
-            _ => true,
-        };
-        words.iter().filter(is_only).copied().collect()
+        let mut others = WordCounts::new(others);
+        words.iter().filter(|word| !others.take(word)).copied().collect()
     };
     [only(ours, theirs), only(theirs, ours)]
 }

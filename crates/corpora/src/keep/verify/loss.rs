@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use super::words::{SplitText, combined_hash, have_letters, letters_of};
-use leitong_base::hashed::HashedMap;
+use super::words::{SplitText, WordCounts, combined_hash, have_letters, letters_of};
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
 const PASSAGE_LETTERS: u32 = 100;
@@ -90,21 +89,15 @@ impl Loss {
         if long.is_empty() {
             return Vec::new();
         }
-        // The number of times that each word occurs in text that only the kept document has.
-        let mut instead: HashedMap<u32> = HashedMap::default();
-        for word in self.instead.iter().flat_map(|place| &kept.words()[place.clone()]) {
-            *instead.entry(word.hash).or_default() += 1;
-        }
-        let is_own = |place: &&Range<usize>| {
-            let mut passage = words[(*place).clone()].to_vec();
-            passage.sort_unstable_by_key(|word| word.hash);
-            let own = passage.chunk_by(|a, b| a.hash == b.hash).map(|same| {
-                let theirs = instead.get(&same[0].hash).copied().unwrap_or(0);
-                same[0].letters * (same.len() as u32).saturating_sub(theirs)
-            });
-            own.sum::<u32>() * 100 >= letters_of(&passage) * OWN_PERCENT
+        let instead = self.instead.iter().flat_map(|place| &kept.words()[place.clone()]);
+        let mut instead = WordCounts::new(instead);
+        let mut is_own = |place: &&Range<usize>| {
+            let passage = &words[(*place).clone()];
+            let own: u32 = passage.iter().filter(|word| !instead.take(word)).map(|word| word.letters).sum();
+            own * 100 >= letters_of(passage) * OWN_PERCENT
         };
-        long.into_iter().filter(is_own).map(|place| combined_hash(&words[place.clone()])).collect()
+        let own = long.into_iter().filter(|place| is_own(place));
+        own.map(|place| combined_hash(&words[place.clone()])).collect()
     }
 
     /// Returns true if no stretch has more than half of the lost text, as in a revised text.
@@ -224,15 +217,6 @@ mod tests {
         let chinese = "河水在夜里涨过了第二座桥，住在那里的人只好离开老磨坊。";
         let found = loss(&chinese.replace('第', "这"), chinese);
         assert_eq!((found.longest, found.lost), (3, 0), "an ideograph counts as three letters");
-    }
-
-    #[test]
-    fn one_added_passage_differs_from_changes_in_many_places() {
-        let added = loss(&format!("{RIVER}{RIVER}{MARKET}"), RIVER);
-        assert!(!added.is_spread(), "{added:?}");
-        let revised = loss(&format!("{MARKET}{RIVER}{MARKET}{RIVER}{MARKET}"), RIVER);
-        assert!(revised.is_spread(), "{revised:?}");
-        assert_eq!(revised.places.len(), 3);
     }
 
     #[test]

@@ -30,7 +30,6 @@ pub(crate) mod table_texts;
 pub(crate) mod texts;
 mod words;
 
-use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
@@ -58,7 +57,7 @@ const COMPARED_MAX: usize = 2;
 const SHOWN_CHARS_MAX: usize = 300;
 
 /// The outcome for a document that would be dropped: it is dropped, or kept for a reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Finding {
     /// The document is dropped: a kept document contains it.
@@ -68,6 +67,7 @@ pub(crate) enum Finding {
     /// The document is kept: its facts, such as numbers or names, differ from those of the kept documents.
     FactsDiffer,
     /// The document is kept: its text or the text of the kept document is not available.
+    #[default]
     NotVerified,
 }
 
@@ -84,8 +84,8 @@ impl Finding {
     }
 }
 
-/// The result of verifying a document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The result of verifying a document. By default, the document could not be compared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Check {
     /// The finding.
     pub finding: Finding,
@@ -101,17 +101,6 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// The check of a document that cannot be compared.
-    fn not_verified() -> Self {
-        Self {
-            finding: Finding::NotVerified,
-            lost_share: 0.0,
-            lost_letters: 0,
-            lost_passage: String::new(),
-            differs: None,
-        }
-    }
-
     /// Returns the check of a document that is kept for too much lost text, or else for a difference.
     fn new(comparison: &Comparison, is_lost: bool, difference: Option<&Difference>) -> Self {
         let Comparison { loss, texts: [document, _], .. } = comparison;
@@ -215,6 +204,7 @@ pub(crate) struct Verifier<'a> {
 }
 
 /// A document compared with the kept ones of its cluster.
+#[derive(Default)]
 struct Compared {
     check: Check,
     /// The words in which the document differs from the first kept one.
@@ -341,7 +331,7 @@ impl<'a> Verifier<'a> {
 
     /// Compares a document with the kept documents of its cluster.
     fn check(&mut self, decision: &Decision) -> io::Result<Compared> {
-        let mut best = Compared { check: Check::not_verified(), fillings: Vec::new(), passages: Vec::new() };
+        let mut best = Compared::default();
         let Some(place) = decision.text else { return Ok(best) };
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(best) };
         let founder = decision.founded;
@@ -407,16 +397,6 @@ impl<'a> Verifier<'a> {
             Some(table) => table.read(place)?,
             None => self.run.read(place)?,
         };
-        let Some(text) = decompressed(&compressed) else { return Ok(None) };
-        let text = Rc::new(KnownText { text: SplitText::new(text), fillings: OnceCell::new() });
-        self.recent.insert(place, &text);
-        Ok(Some(text))
-    }
-}
-
-impl KnownText {
-    /// Returns the words in which this text differs from the first kept text of its cluster.
-    fn fillings(&self, first: &SplitText) -> &[Filling] {
-        self.fillings.get_or_init(|| Comparison::new(&self.text, first).fillings())
+        Ok(decompressed(&compressed).map(|text| self.recent.insert(place, SplitText::new(text))))
     }
 }

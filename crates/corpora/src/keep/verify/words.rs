@@ -147,6 +147,25 @@ pub(super) fn combined_hash<'a>(words: impl IntoIterator<Item = &'a Word>) -> u6
     words.into_iter().fold(0, |hash, word| (hash.rotate_left(5) ^ word.hash).wrapping_mul(MULTIPLIER))
 }
 
+/// The number of times that each word occurs.
+pub(super) struct WordCounts(HashedMap<u32>);
+
+impl WordCounts {
+    /// Counts some words.
+    #[must_use]
+    pub(super) fn new<'a>(words: impl IntoIterator<Item = &'a Word>) -> Self {
+        let mut counts = HashedMap::default();
+        words.into_iter().for_each(|word| *counts.entry(word.hash).or_default() += 1);
+        Self(counts)
+    }
+
+    /// Removes the word once, and returns true if it was there.
+    pub(super) fn take(&mut self, word: &Word) -> bool {
+        let count = self.0.get_mut(&word.hash).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
+    }
+}
+
 /// A word, or an ideograph.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
