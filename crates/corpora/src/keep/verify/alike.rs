@@ -31,16 +31,16 @@ struct Entry {
 
 impl Alike {
     /// Adds the kept text with this number in the cluster with this founder.
-    pub(super) fn add(&mut self, founder: u64, text: usize, fillings: &[Filling]) {
+    pub(super) fn add(&mut self, founder: u64, text: u32, fillings: &[Filling]) {
         let words = different_words(fillings);
-        let entry = Entry { text: text as u32, places: words.len() as u32 };
+        let entry = Entry { text, places: words.len() as u32 };
         words.iter().for_each(|words| self.0.entry(key(founder, *words)).or_default().push(entry));
     }
 
     /// Returns the numbers of the texts with some of these words, in the order of the share of words in common. Of
     /// equals, the latest is first.
     #[must_use]
-    pub(super) fn most_alike(&self, founder: u64, fillings: &[Filling]) -> Vec<usize> {
+    pub(super) fn most_alike(&self, founder: u64, fillings: &[Filling]) -> Vec<u32> {
         let words = different_words(fillings);
         let texts = words.iter().filter_map(|words| self.0.get(&key(founder, *words)));
         let mut found: Vec<Entry> =
@@ -49,7 +49,7 @@ impl Alike {
         let share = |same: &[Entry]| {
             let common = same.len();
             let all = words.len() + same[0].places as usize - common;
-            (common * 1_000 / all, same[0].text as usize)
+            (common * 1_000 / all, same[0].text)
         };
         let mut shares: Vec<_> = found.chunk_by(|a, b| a.text == b.text).map(share).collect();
         shares.sort_unstable_by(|a, b| b.cmp(a));
@@ -87,8 +87,8 @@ mod tests {
         alike.add(1, 4, &fillings(&[40]));
         assert_eq!(alike.most_alike(1, &fillings(&[10, 20])), [1, 2]);
         assert_eq!(alike.most_alike(1, &fillings(&[30])), [3, 2]);
-        assert_eq!(alike.most_alike(1, &fillings(&[50])), [0; 0]);
-        assert_eq!(alike.most_alike(2, &fillings(&[10])), [0; 0], "another cluster");
+        assert_eq!(alike.most_alike(1, &fillings(&[50])), [0_u32; 0]);
+        assert_eq!(alike.most_alike(2, &fillings(&[10])), [0_u32; 0], "another cluster");
         (5..200).for_each(|text| alike.add(1, text, &fillings(&[40])));
         let found = alike.most_alike(1, &fillings(&[40]));
         assert_eq!((found[0], found.len()), (199, TEXTS_MAX), "the latest ones");
