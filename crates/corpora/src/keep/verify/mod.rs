@@ -30,7 +30,7 @@ pub(crate) mod table_texts;
 pub(crate) mod texts;
 mod words;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::rc::Rc;
 
@@ -101,12 +101,12 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Returns the check of a document that is kept for too much lost text, or else for a difference.
+    /// Returns the check of a document that is kept for a difference, or for too much lost text, or else dropped.
     fn new(comparison: &Comparison, is_lost: bool, difference: Option<&Difference>) -> Self {
         let Comparison { loss, texts: [document, _], .. } = comparison;
         let finding = match difference {
-            _ if is_lost => Finding::TextLost,
             Some(_) => Finding::FactsDiffer,
+            None if is_lost => Finding::TextLost,
             None => Finding::Contained,
         };
         let differs = difference.map(|difference| comparison.shown(difference).map(shortened).join(" | "));
@@ -200,6 +200,8 @@ pub(crate) struct Verifier<'a> {
     passages: HashSet<u64>,
     /// The texts that verification has kept, by the words in which they differ from the first one of their cluster.
     alike: Alike,
+    /// The number of texts of a cluster that were kept before verification, and are not in `alike`, if there are several.
+    unlike: HashMap<u64, u32>,
     recent: RecentTexts,
 }
 
@@ -225,6 +227,7 @@ impl<'a> Verifier<'a> {
             templates: Slots::default(),
             passages: HashSet::new(),
             alike: Alike::default(),
+            unlike: HashMap::new(),
             recent: RecentTexts::default(),
         }
     }
@@ -248,6 +251,7 @@ impl<'a> Verifier<'a> {
             }
             Ok(())
         })?;
+        self.unlike = self.kept_texts().counts();
         let mut counts = Counts::default();
         let mut ordinals = 0..;
         let mut checked = new_spool()?;
@@ -320,11 +324,13 @@ impl<'a> Verifier<'a> {
     }
 
     /// Returns the kept texts with which a document is compared after the first one: those most like it, and then the
-    /// latest ones if too much of its text would be lost. A text with the document's facts is among those most like it.
+    /// latest ones. A text that verification has kept, and that has the document's facts, is among those most like it.
     fn others(&self, founder: u64, fillings: &[Filling], is_lost: bool) -> Vec<KeptText> {
         let kept = self.kept_texts();
         let alike = self.alike.most_alike(founder, fillings);
-        let latest = (1..kept.count(founder)).rev().filter(|number| is_lost && !alike.contains(number));
+        let unlike = || self.unlike.get(&founder).copied().unwrap_or(0);
+        let latest = 1..if is_lost { kept.count(founder) } else { unlike() };
+        let latest = latest.rev().filter(|number| !alike.contains(number));
         let numbers = alike.iter().copied().chain(latest).take(COMPARED_MAX);
         numbers.filter_map(|number| kept.text(founder, number)).collect()
     }
@@ -381,10 +387,8 @@ impl<'a> Verifier<'a> {
         let mut passages = comparison.own_passages(self.lost_max.own_letters());
         passages.retain(|passage| !self.passages.contains(passage));
         let is_lost = !passages.is_empty() || !self.lost_max.allows(&comparison.loss);
-        let difference = comparison.replaced_fact().or_else(|| {
-            let first = comparison.first_replaced()?;
-            is_other_page_of_template().then_some(first)
-        });
+        let of_template = || comparison.first_replaced().filter(|_| is_other_page_of_template());
+        let difference = if is_lost { None } else { comparison.replaced_fact().or_else(of_template) };
         (Check::new(comparison, is_lost, difference), passages)
     }
 

@@ -79,6 +79,14 @@ impl KeptTexts {
         self.texts_of_cluster(founder).next_back().map_or(0, |(last, _)| last + 1)
     }
 
+    /// Returns the number of texts of each cluster that has several.
+    #[must_use]
+    pub(crate) fn counts(&self) -> HashMap<u64, u32> {
+        // Of a cluster's numbers, the last one is inserted last.
+        let others = self.texts.keys().filter(|(_, number)| *number > 0);
+        others.map(|(founder, number)| (*founder, number + 1)).collect()
+    }
+
     /// Returns a text of a cluster by its number, in the order in which texts were added.
     #[must_use]
     pub(crate) fn text(&self, founder: u64, number: u32) -> Option<KeptText> {
