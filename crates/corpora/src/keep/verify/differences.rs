@@ -6,7 +6,6 @@
 
 use leitong_fingerprint::idf::documents_with;
 use leitong_fingerprint::is_unit;
-use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::loss::{Loss, Place};
@@ -52,7 +51,7 @@ pub(super) struct Difference {
 
 /// Returns the differences of two documents.
 pub(super) fn differences(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Difference> {
-    let pair = Pair { texts: [document, kept], site: Address::from_url(document.url()).site };
+    let pair = Pair([document, kept]);
     let difference = |place: &Place| {
         let only = without_common(&document.words()[place.ours.clone()], &kept.words()[place.theirs.clone()]);
         Difference { kind: pair.kind(&only), place: place.clone(), words: combined_hash(&only[0]) }
@@ -61,16 +60,12 @@ pub(super) fn differences(document: &SplitText, kept: &SplitText, loss: &Loss) -
 }
 
 /// Two texts that are compared: the document and the kept one.
-struct Pair<'a> {
-    texts: [&'a SplitText; 2],
-    /// The site of the document.
-    site: String,
-}
+struct Pair<'a>([&'a SplitText; 2]);
 
 impl Pair<'_> {
     /// Returns the kind of a place in which each text has some words that the other one does not have there.
     fn kind(&self, only: &[Vec<Word>; 2]) -> Kind {
-        let spelled = |side: usize| only[side].iter().map(move |word| self.texts[side].spelled(word));
+        let spelled = |side: usize| only[side].iter().map(move |word| self.0[side].spelled(word));
         if joined(spelled(0)) == joined(spelled(1)) {
             return Kind::Nothing;
         }
@@ -100,18 +95,16 @@ impl Pair<'_> {
     }
 
     /// Returns the weight of the word that says most among some words of a text. `None` if all are numbers, or parts of
-    /// an address or of the site's name.
+    /// an address.
     fn heaviest(&self, side: usize, words: &[Word]) -> Option<Weight> {
-        let text = self.texts[side];
+        let text = self.0[side];
         let weight = |word: &Word| {
             let spelled = text.spelled(word);
-            let counts = !spelled.starts_with(is_digit)
-                && !self.site.contains(spelled)
-                && !is_of_address(text.text(), word);
+            let counts = !spelled.starts_with(is_digit) && !is_of_address(text.text(), word);
             let documents = |part: &str| documents_with(xxh3_64(part.as_bytes()));
             counts.then(|| match spelled.split(JOINTS).map(documents).min().unwrap_or(0) {
                 0 if is_ideograph(spelled) => Weight::Everyday,
-                0 if self.texts[1 - side].has_word(word.hash) => Weight::Grammar,
+                0 if self.0[1 - side].has_word(word.hash) => Weight::Grammar,
                 0 => Weight::Name,
                 GRAMMAR_DOCUMENTS.. => Weight::Grammar,
                 _ => Weight::Everyday,

@@ -173,7 +173,7 @@ fn places_between(common: &[Common], ours: usize, theirs: usize) -> (Vec<Place>,
 
 /// Returns what is between some ranges, which may overlap, up to `end`.
 fn gaps(ranges: impl Iterator<Item = Range<usize>>, end: usize) -> Vec<Range<usize>> {
-    let mut ranges: Vec<_> = ranges.chain([end..end]).collect();
+    let mut ranges: Vec<_> = ranges.chain(std::iter::once(end..end)).collect();
     ranges.sort_unstable_by_key(|range| range.start);
     let mut until = 0;
     let mut gaps = Vec::new();

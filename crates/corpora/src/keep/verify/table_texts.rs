@@ -26,8 +26,6 @@ const HEADER_BYTES: usize = MAGIC.len() + 24;
 /// Number of bytes before a compressed text in the file: log offset of the cluster's founder, log offset at which the
 /// run began, length, XXH3-64 of these and of the hash of the text.
 const RECORD_HEAD_BYTES: usize = 28;
-/// Number of bytes of the head that are before its checksum.
-const SUMMED_BYTES: usize = 20;
 /// Number of bytes of the hash of the text, which follows the head.
 const TEXT_HASH_BYTES: usize = 8;
 
@@ -234,11 +232,10 @@ impl TableTexts {
     /// The text cannot be written. The error names the file.
     pub(crate) fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
         let at = self.texts.bytes + RECORD_HEAD_BYTES as u64;
-        let record = record(founder, self.run, compressed)?;
-        self.texts.push(&record).map_err(|error| self.named(&error))?;
-        let place = TextPlace { at, bytes: length(compressed)? };
-        let hash = hash_of(compressed).unwrap_or_default();
-        self.kept.add(founder, KeptText { hash, place });
+        let (bytes, hash) = (length(compressed)?, hash_of(compressed).unwrap_or_default());
+        let head = RecordHead { founder, run: self.run, bytes, hash }.to_bytes();
+        self.texts.push(&[&head, compressed].concat()).map_err(|error| self.named(&error))?;
+        self.kept.add(founder, KeptText { hash, place: TextPlace { at, bytes } });
         Ok(())
     }
 
@@ -277,21 +274,9 @@ impl Drop for TableTexts {
     fn drop(&mut self) {
         if let Some(length) = self.before_run {
             // If this fails, the next run cuts the file.
-            let _ = self.texts.file.set_len(length);
+            let _ = self.complete(length).and_then(|()| self.texts.file.set_len(length));
         }
     }
-}
-
-/// Returns a text with its head, as the file of a table has it.
-fn record(founder: u64, run: u64, compressed: &[u8]) -> io::Result<Vec<u8>> {
-    let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + compressed.len());
-    record.extend_from_slice(&founder.to_le_bytes());
-    record.extend_from_slice(&run.to_le_bytes());
-    record.extend_from_slice(&length(compressed)?.to_le_bytes());
-    let hash = hash_of(compressed).unwrap_or_default();
-    record.extend_from_slice(&head_sum(&record, hash).to_le_bytes());
-    record.extend_from_slice(compressed);
-    Ok(record)
 }
 
 /// Returns the error for a file with damage at this byte.
@@ -325,16 +310,17 @@ impl RecordHead {
     fn from_bytes(head: &[u8]) -> Option<Self> {
         let number = |at: usize| Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?));
         let bytes = u32::from_le_bytes(*head.get(16..)?.first_chunk()?);
-        let [founder, run, sum, hash] =
-            [number(0)?, number(8)?, number(SUMMED_BYTES)?, number(RECORD_HEAD_BYTES)?];
-        let is_whole = bytes as usize >= TEXT_HASH_BYTES && sum == head_sum(&head[..SUMMED_BYTES], hash);
-        is_whole.then_some(Self { founder, run, bytes, hash })
+        let found = Self { founder: number(0)?, run: number(8)?, bytes, hash: number(RECORD_HEAD_BYTES)? };
+        (bytes as usize >= TEXT_HASH_BYTES && head.starts_with(&found.to_bytes())).then_some(found)
     }
-}
 
-/// Returns the checksum of a head up to the checksum, and of the hash of the text.
-fn head_sum(head: &[u8], hash: u64) -> u64 {
-    xxh3_64_with_seed(head, hash)
+    /// Returns the bytes before the text, with their checksum.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut head = [self.founder.to_le_bytes(), self.run.to_le_bytes()].concat();
+        head.extend_from_slice(&self.bytes.to_le_bytes());
+        head.extend_from_slice(&xxh3_64_with_seed(&head, self.hash).to_le_bytes());
+        head
+    }
 }
 
 #[cfg(test)]
