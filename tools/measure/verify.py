@@ -6,9 +6,9 @@ usage: verify.py make DATA FOLDER A|B|C
        verify.py score FOLDER FILE...
 
 `make` writes `templates-*.jsonl` and `reprints-*.jsonl`. A, B and C have other generators and other words, and A and B
-other texts. Choices were made on A; B was read twice, and C only totalled. Every random choice follows from the seed. `run` writes the kept and dropped
-documents of each file with and without `--verify`, and `score` prints a row for each. A removal is *wrong* if no kept
-document of its cluster has its label, and recall is the share of labelled duplicates that are removed.
+other texts. Every random choice follows from the seed. `run` writes the kept and dropped documents of each file with and
+without `--verify`, and `score` prints a row for each. A removal is *wrong* if no kept document of its cluster has its
+label, and recall is the share of labelled duplicates that are removed.
 """
 import gzip
 import hashlib

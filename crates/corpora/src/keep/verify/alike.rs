@@ -9,8 +9,7 @@
 
 use leitong_base::hashed::HashedMap;
 
-use super::loss::Loss;
-use super::words::{SplitText, combined_hash};
+use super::slots::Filling;
 
 /// Maximum number of places of a text that are used.
 const PLACES_MAX: usize = 20;
@@ -30,48 +29,40 @@ struct Entry {
     places: u32,
 }
 
-/// The words in which a text differs from the first one, as hashes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Differences(Vec<u64>);
-
-impl Differences {
-    /// Returns the words of `text` that are lost if the first text is kept.
-    #[must_use]
-    pub(super) fn new(text: &SplitText, loss: &Loss) -> Self {
-        let places = loss.places.iter().take(PLACES_MAX);
-        let mut hashes: Vec<u64> = places.map(|place| combined_hash(&text.words()[place.clone()])).collect();
-        hashes.sort_unstable();
-        hashes.dedup();
-        Self(hashes)
-    }
-}
-
 impl Alike {
     /// Adds the kept text with this number in the cluster with this founder.
-    pub(super) fn add(&mut self, founder: u64, text: usize, differences: &Differences) {
-        let places = differences.0.len() as u32;
-        for words in &differences.0 {
-            self.0.entry(key(founder, *words)).or_default().push(Entry { text: text as u32, places });
-        }
+    pub(super) fn add(&mut self, founder: u64, text: u32, fillings: &[Filling]) {
+        let words = different_words(fillings);
+        let entry = Entry { text, places: words.len() as u32 };
+        words.iter().for_each(|words| self.0.entry(key(founder, *words)).or_default().push(entry));
     }
 
     /// Returns the numbers of the texts with some of these words, in the order of the share of words in common. Of
     /// equals, the latest is first.
     #[must_use]
-    pub(super) fn most_alike(&self, founder: u64, differences: &Differences) -> Vec<usize> {
-        let texts = differences.0.iter().filter_map(|words| self.0.get(&key(founder, *words)));
+    pub(super) fn most_alike(&self, founder: u64, fillings: &[Filling]) -> Vec<u32> {
+        let words = different_words(fillings);
+        let texts = words.iter().filter_map(|words| self.0.get(&key(founder, *words)));
         let mut found: Vec<Entry> =
             texts.flat_map(|texts| &texts[texts.len().saturating_sub(TEXTS_MAX)..]).copied().collect();
         found.sort_unstable_by_key(|entry| entry.text);
         let share = |same: &[Entry]| {
             let common = same.len();
-            let all = differences.0.len() + same[0].places as usize - common;
-            (common * 1_000 / all, same[0].text as usize)
+            let all = words.len() + same[0].places as usize - common;
+            (common * 1_000 / all, same[0].text)
         };
         let mut shares: Vec<_> = found.chunk_by(|a, b| a.text == b.text).map(share).collect();
         shares.sort_unstable_by(|a, b| b.cmp(a));
         shares.into_iter().map(|(_, text)| text).collect()
     }
+}
+
+/// Returns the different words of the first [`PLACES_MAX`] places.
+fn different_words(fillings: &[Filling]) -> Vec<u64> {
+    let mut words: Vec<u64> = fillings.iter().take(PLACES_MAX).map(|filling| filling.words).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
 }
 
 /// Returns the key of some words in the cluster with this founder.
@@ -87,17 +78,19 @@ mod tests {
     #[test]
     fn the_text_with_most_words_in_common_is_first() {
         let mut alike = Alike::default();
-        let differences = |words: &[u64]| Differences(words.to_vec());
-        alike.add(1, 1, &differences(&[10, 20]));
-        alike.add(1, 2, &differences(&[10, 20, 30]));
-        alike.add(1, 3, &differences(&[30]));
-        alike.add(1, 4, &differences(&[40]));
-        assert_eq!(alike.most_alike(1, &differences(&[10, 20])), [1, 2]);
-        assert_eq!(alike.most_alike(1, &differences(&[30])), [3, 2]);
-        assert_eq!(alike.most_alike(1, &differences(&[50])), [0; 0]);
-        assert_eq!(alike.most_alike(2, &differences(&[10])), [0; 0], "another cluster");
-        (5..200).for_each(|text| alike.add(1, text, &differences(&[40])));
-        let found = alike.most_alike(1, &differences(&[40]));
+        let fillings = |words: &[u64]| -> Vec<Filling> {
+            words.iter().map(|words| Filling { place: 0, words: *words, replaces: true }).collect()
+        };
+        alike.add(1, 1, &fillings(&[10, 20]));
+        alike.add(1, 2, &fillings(&[10, 20, 30]));
+        alike.add(1, 3, &fillings(&[30]));
+        alike.add(1, 4, &fillings(&[40]));
+        assert_eq!(alike.most_alike(1, &fillings(&[10, 20])), [1, 2]);
+        assert_eq!(alike.most_alike(1, &fillings(&[30])), [3, 2]);
+        assert_eq!(alike.most_alike(1, &fillings(&[50])), [0_u32; 0]);
+        assert_eq!(alike.most_alike(2, &fillings(&[10])), [0_u32; 0], "another cluster");
+        (5..200).for_each(|text| alike.add(1, text, &fillings(&[40])));
+        let found = alike.most_alike(1, &fillings(&[40]));
         assert_eq!((found[0], found.len()), (199, TEXTS_MAX), "the latest ones");
     }
 }

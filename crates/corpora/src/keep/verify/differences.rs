@@ -1,30 +1,22 @@
 //! Names what two texts have instead of one another: facts, wording, or text that was added or left out.
 //!
-//! In: a document, a kept one, and the text that is lost with the document. Out: a [`Difference`] for each place, by what
-//! is left of it on both sides without the words that both have there. Everyday words are told from names by the
+//! In: a document, a kept one, and the places where text is lost with the document. Out: a [`Difference`] for each, by
+//! what is left of it on both sides without the words that both have there. Everyday words are told from names by the
 //! built-in table of document frequencies; nothing else depends on a language. Cost: linear in both texts.
 
-use std::cell::OnceCell;
-use std::ops::Range;
-
-use leitong_base::hashed::{HashedMap, HashedSet};
 use leitong_fingerprint::idf::documents_with;
 use leitong_fingerprint::is_unit;
-use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::facts::Relation;
-use super::loss::Loss;
-use super::words::{SplitText, Word, combined_hash, have_letters, letters_of};
+use super::loss::{Loss, Place};
+use super::words::{JOINTS, SplitText, Word, WordCounts, combined_hash, letters_of};
 
 /// Number of documents, of a million, from which on a word is grammar, such as "which".
 const GRAMMAR_DOCUMENTS: u32 = 250_000;
-/// Maximum number of letters that replace others as a fact. More is a passage.
+/// Maximum number of letters that replace others as a fact, unless as many words replace as many. More is a passage.
 const FACT_LETTERS: u32 = 30;
 /// Minimum number of letters of two words that may be spellings of one word.
 const SPELLING_LETTERS: usize = 6;
-/// Number of letters at the beginning, and at the end, of a text in which sites have their own credits.
-const CREDIT_LETTERS: u32 = 60;
 /// Maximum number of bytes before a word, and after it, in which an address is searched for.
 const ADDRESS_BYTES: usize = 256;
 /// Digits of scripts that write numbers without spaces, in addition to those that Unicode counts as digits.
@@ -37,9 +29,8 @@ pub(super) enum Kind {
     Nothing,
     /// Text was added or rewritten.
     Edit,
-    /// A number was added.
-    Figure,
-    /// A word replaces another one, and both are grammar, spellings of one word, or single ideographs.
+    /// A word replaces another one, and both are grammar, spellings of one word, single ideographs, or numbers with the
+    /// same digits.
     Wording,
     /// A word replaces another one.
     Word,
@@ -53,67 +44,40 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Difference {
     pub(super) kind: Kind,
-    /// True if sites have their own credits there.
-    pub(super) is_credit: bool,
-    /// True if each text has a word there that is nowhere in the other one. Only known of words of copies.
-    pub(super) are_new: bool,
-    /// The words of the document in this place.
-    pub(super) ours: Range<usize>,
-    /// The words of the kept document in this place; empty if there are none.
-    pub(super) theirs: Range<usize>,
-    /// Hashes of the words that only the document has there, and of those that only the kept one has.
-    pub(super) words: [u64; 2],
+    pub(super) place: Place,
+    /// Hash of the words that only the document has there.
+    pub(super) words: u64,
 }
 
 /// Returns the differences of two documents.
-pub(super) fn differences(
-    document: &SplitText,
-    kept: &SplitText,
-    loss: &Loss,
-    relation: Relation,
-) -> Vec<Difference> {
-    let site = Address::from_url(document.url()).site;
-    let pair = Pair { texts: [document, kept], site, words: Default::default() };
-    let difference = |(ours, theirs): (&Range<usize>, Option<&Range<usize>>)| {
-        let (ours, theirs) = (ours.clone(), theirs.cloned().unwrap_or_default());
-        let only = without_common(&document.words()[ours.clone()], &kept.words()[theirs.clone()]);
-        let kind = pair.kind(&only);
-        let may_be_credit = relation == Relation::Copies && kind != Kind::Number;
-        let is_credit = may_be_credit && is_credit(document, &ours);
-        let are_new = relation == Relation::Copies
-            && matches!(kind, Kind::Word | Kind::Name)
-            && [0, 1].iter().all(|side| only[*side].iter().any(|word| !pair.has(1 - *side, word)));
-        Difference { kind, is_credit, are_new, ours, theirs, words: only.each_ref().map(combined_hash) }
+pub(super) fn differences(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Difference> {
+    let pair = Pair([document, kept]);
+    let difference = |place: &Place| {
+        let only = without_common(&document.words()[place.ours.clone()], &kept.words()[place.theirs.clone()]);
+        Difference { kind: pair.kind(&only), place: place.clone(), words: combined_hash(&only[0]) }
     };
-    loss.counterparts(document, kept).map(difference).collect()
+    loss.places.iter().map(difference).collect()
 }
 
 /// Two texts that are compared: the document and the kept one.
-struct Pair<'a> {
-    texts: [&'a SplitText; 2],
-    /// The site of the document.
-    site: String,
-    /// The words of each text, once they are needed.
-    words: [OnceCell<HashedSet>; 2],
-}
+struct Pair<'a>([&'a SplitText; 2]);
 
 impl Pair<'_> {
     /// Returns the kind of a place in which each text has some words that the other one does not have there.
     fn kind(&self, only: &[Vec<Word>; 2]) -> Kind {
-        let spelled = |side: usize| only[side].iter().map(move |word| self.texts[side].spelled(word));
+        let spelled = |side: usize| only[side].iter().map(move |word| self.0[side].spelled(word));
         if joined(spelled(0)) == joined(spelled(1)) {
             return Kind::Nothing;
         }
-        if only.iter().any(|words| letters_of(words) > FACT_LETTERS) {
+        let is_word_for_word = only[0].len() == only[1].len();
+        if !is_word_for_word && only.iter().any(|words| letters_of(words) > FACT_LETTERS) {
             return Kind::Edit;
         }
-        if only[1].is_empty() && spelled(0).all(has_digit) {
-            return Kind::Figure;
-        }
         if [0, 1].iter().all(|side| spelled(*side).any(has_digit)) {
-            return Kind::Number;
+            let [ours, theirs] = [0, 1].map(|side| spelled(side).flat_map(numbers).collect::<Vec<_>>());
+            return if ours == theirs { Kind::Wording } else { Kind::Number };
         }
-        if only[0].len() == only[1].len() {
+        if is_word_for_word {
             let are_spellings = spelled(0).zip(spelled(1)).all(|(a, b)| are_spellings(a, b));
             if are_spellings
                 || only[0].len() == 1 && [0, 1].iter().all(|side| spelled(*side).all(is_ideograph))
@@ -131,29 +95,22 @@ impl Pair<'_> {
     }
 
     /// Returns the weight of the word that says most among some words of a text. `None` if all are numbers, or parts of
-    /// an address or of the site's name.
+    /// an address.
     fn heaviest(&self, side: usize, words: &[Word]) -> Option<Weight> {
-        let text = self.texts[side];
+        let text = self.0[side];
         let weight = |word: &Word| {
             let spelled = text.spelled(word);
-            let counts = !spelled.starts_with(is_digit)
-                && !self.site.contains(spelled)
-                && !is_of_address(text.text(), word);
-            counts.then(|| match documents_with(xxh3_64(spelled.as_bytes())) {
+            let counts = !spelled.starts_with(is_digit) && !is_of_address(text.text(), word);
+            let documents = |part: &str| documents_with(xxh3_64(part.as_bytes()));
+            counts.then(|| match spelled.split(JOINTS).map(documents).min().unwrap_or(0) {
                 0 if is_ideograph(spelled) => Weight::Everyday,
-                0 if self.has(1 - side, word) => Weight::Grammar,
+                0 if self.0[1 - side].has_word(word.hash) => Weight::Grammar,
                 0 => Weight::Name,
                 GRAMMAR_DOCUMENTS.. => Weight::Grammar,
                 _ => Weight::Everyday,
             })
         };
         words.iter().filter_map(weight).max()
-    }
-
-    /// Returns true if a text has the word.
-    fn has(&self, side: usize, word: &Word) -> bool {
-        let all = || self.texts[side].words().iter().map(|word| word.hash).collect();
-        self.words[side].get_or_init(all).contains(&word.hash)
     }
 }
 
@@ -168,40 +125,23 @@ enum Weight {
     Name,
 }
 
-/// Returns true if sites have their own credits at this place: near an end of the text, and not joined to its phrases.
-fn is_credit(text: &SplitText, place: &Range<usize>) -> bool {
-    let words = text.words();
-    let is_at_end = ![&words[..place.start], &words[place.end..]]
-        .iter()
-        .all(|around| have_letters(around, CREDIT_LETTERS));
-    is_at_end && !text.is_within_phrase(place)
-}
-
 /// Returns the words that only one of two places has, each as often as it is there more often.
 fn without_common(ours: &[Word], theirs: &[Word]) -> [Vec<Word>; 2] {
     let only = |words: &[Word], others: &[Word]| {
-        let mut counts: HashedMap<u32> = HashedMap::default();
-        others.iter().for_each(|word| *counts.entry(word.hash).or_default() += 1);
-        let is_only = |word: &&Word| match counts.get_mut(&word.hash) {
-            Some(count @ 1..) => {
-                *count -= 1;
-                false
-            }
-            _ => true,
-        };
-        words.iter().filter(is_only).copied().collect()
+        let mut others = WordCounts::new(others);
+        words.iter().filter(|word| !others.take(word)).copied().collect()
     };
     [only(ours, theirs), only(theirs, ours)]
 }
 
-/// Returns the letters of some words without spaces. Two numbers stay apart.
+/// Returns the letters of some words without what joins them. Two numbers stay apart.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut joined = String::new();
-    for word in words {
-        if joined.ends_with(char::is_numeric) && word.starts_with(char::is_numeric) {
+    for part in words.flat_map(|word| word.split(JOINTS)) {
+        if joined.ends_with(char::is_numeric) && part.starts_with(char::is_numeric) {
             joined.push(' ');
         }
-        joined.push_str(word);
+        joined.push_str(part);
     }
     joined
 }
@@ -237,6 +177,11 @@ fn is_digit(c: char) -> bool {
     c.is_numeric() || IDEOGRAPH_DIGITS.contains(c)
 }
 
+/// Returns the digits of a word that are next to each other.
+fn numbers(word: &str) -> impl Iterator<Item = &str> {
+    word.split(|c| !is_digit(c)).filter(|digits| !digits.is_empty())
+}
+
 fn has_digit(word: &str) -> bool {
     word.contains(is_digit)
 }
@@ -252,7 +197,7 @@ mod tests {
         let [document, kept] =
             [ours, theirs].map(|words| split("", &format!("{RIVER}so {words} and {MARKET}")));
         let loss = Loss::between(&document, &kept);
-        let found = differences(&document, &kept, &loss, Relation::Series);
+        let found = differences(&document, &kept, &loss);
         found.iter().map(|difference| difference.kind).collect()
     }
 
@@ -272,7 +217,9 @@ mod tests {
             ("放入蚝油三勺", "放入耗油三勺", Kind::Wording),
             ("they found 9 boats", "they found nine boats", Kind::Edit),
             ("and others as well", "and", Kind::Edit),
-            ("cve 2015 8405 too", "cve 2015 too", Kind::Figure),
+            ("cve 2015 8405 too", "cve 2015 too", Kind::Edit),
+            ("release v4.2 of it", "release 4.2 of it", Kind::Wording),
+            ("the crate unic-char of", "the crate unic-char-range of", Kind::Name),
             ("for 40km", "for 40 km", Kind::Nothing),
             ("a coffee house", "a coffeehouse", Kind::Nothing),
             ("see https://a.example/x here", "see ftp://b.example/x here", Kind::Edit),
@@ -293,7 +240,7 @@ mod tests {
         let [document, kept] = ["profile. reporting by our staff", "profile"]
             .map(|end| split("", &format!("{RIVER}{MARKET}the end of the {end}")));
         let loss = Loss::between(&document, &kept);
-        let found = differences(&document, &kept, &loss, Relation::Series);
+        let found = differences(&document, &kept, &loss);
         assert_eq!(found.iter().map(|difference| difference.kind).collect::<Vec<_>>(), [Kind::Edit]);
     }
 
@@ -302,13 +249,13 @@ mod tests {
         let texts = |words: usize| {
             [0, 1].map(|other| {
                 let word = |at: usize| if at.is_multiple_of(9) { at + other * words } else { at };
-                let text: String = (0..words).map(|at| format!("w{}x-", word(at))).collect();
+                let text: String = (0..words).map(|at| format!("w{}x/", word(at))).collect();
                 split("", &text)
             })
         };
         let grown = growth(5_000, texts, |[kept, text]| {
             let loss = Loss::between(text, kept);
-            assert!(differences(text, kept, &loss, Relation::Series).len() > 100);
+            assert!(differences(text, kept, &loss).len() > 100);
         });
         assert!(grown < GROWTH_MAX, "{grown}");
     }

@@ -28,17 +28,19 @@ impl Default for LostMax {
 }
 
 impl LostMax {
-    /// Returns true if `loss` is within the limits. `has_own_passage` returns true if a passage of at least the given
-    /// number of letters is the document's own.
-    pub(super) fn allows(self, loss: &Loss, has_own_passage: impl FnOnce(u32) -> bool) -> bool {
+    /// Returns true if `loss` is within the limits. A document's own passages have a [limit](Self::own_letters) of their
+    /// own.
+    pub(super) fn allows(self, loss: &Loss) -> bool {
         // If the share is 0, differences in wording count as well.
         let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
-        if !is_within_share {
-            return false;
-        }
         let tenth = (loss.letters / 10).min(self.letters.saturating_mul(2));
         let letters = if loss.is_spread() { self.letters.max(tenth) } else { self.letters };
-        loss.longest <= letters && !has_own_passage((f64::from(self.letters) * OWN_PASSAGE) as u32)
+        is_within_share && loss.longest <= letters
+    }
+
+    /// Returns the number of letters from which on a passage of a document's own keeps it.
+    pub(super) fn own_letters(self) -> u32 {
+        (f64::from(self.letters) * OWN_PASSAGE) as u32
     }
 }
 
@@ -75,18 +77,13 @@ impl fmt::Display for LostMax {
 mod tests {
     use super::*;
 
-    /// A page with a sentence of its own is kept, although up to 500 letters of other text may be lost.
     #[test]
-    fn a_passage_of_its_own_may_be_shorter() {
-        let allows = |longest: u32, total: u32, letters: u32, own: u32| {
-            let loss = Loss { letters, longest, total, runs: 2, ..Loss::default() };
-            LostMax::default().allows(&loss, |letters_min| own >= letters_min)
+    fn changes_all_over_a_long_text_may_be_longer_than_one_passage() {
+        let allows = |longest: u32, total: u32| {
+            LostMax::default().allows(&Loss { letters: 9_000, longest, total, ..Loss::default() })
         };
-        assert!(!allows(60, 170, 3_000, 60), "a sentence of its own");
-        assert!(allows(59, 59, 3_000, 59), "a short one");
-        assert!(allows(400, 500, 3_000, 0), "text in other words");
-        assert!(!allows(700, 900, 9_000, 0), "one passage of a long text");
-        assert!(allows(700, 2_000, 9_000, 0), "changes all over a long text");
-        assert!(!allows(950, 2_000, 9_000, 0), "more than a tenth of a long text");
+        assert!(allows(500, 600) && !allows(700, 900), "one passage");
+        assert!(allows(700, 2_000) && !allows(950, 2_000), "a tenth, in many places");
+        assert_eq!(LostMax::default().own_letters(), 60);
     }
 }

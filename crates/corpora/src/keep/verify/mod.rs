@@ -14,10 +14,10 @@
 //! Pages of one template can be recognised only after all documents of their cluster were compared ([`slots`]). The
 //! pages that would be dropped are then compared again.
 //!
-//! Memory: about 60 bytes for each cluster, and 100 for each document that is kept by verification; about 40 bytes for
+//! Memory: about 60 bytes for each cluster, and 100 for each document that is kept by verification; about 20 bytes for
 //! each place in which a document has other words than a kept one, and [60](alike) if it is kept; 32 MB of [recently
 //! compared](recent) texts. Cost: linear in the texts, whatever the number of documents of a cluster; a document is
-//! compared with at most [`COMPARED_MAX`] kept texts and two more.
+//! compared with the first kept text, an equal one, and at most [`COMPARED_MAX`] others.
 
 mod alike;
 mod differences;
@@ -30,19 +30,17 @@ pub(crate) mod table_texts;
 pub(crate) mod texts;
 mod words;
 
-use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use self::alike::{Alike, Differences};
+use self::alike::Alike;
 use self::differences::Difference;
-use self::facts::{fillings, first_difference, may_be_one_page, replaced_fact};
-use self::loss::Loss;
+use self::facts::Comparison;
 use self::recent::{KnownText, RecentTexts};
-use self::slots::{Filling, Slots, Templates};
+use self::slots::{Filling, Slots};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
 use self::texts::{TextFile, TextPlace, decompressed};
 use self::words::SplitText;
@@ -54,12 +52,12 @@ pub use lost_max::LostMax;
 pub use texts::TextCompressor;
 
 /// Maximum number of kept texts of a cluster with which a document is compared, besides the first one and an equal one.
-const COMPARED_MAX: usize = 4;
+const COMPARED_MAX: usize = 2;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
 
 /// The outcome for a document that would be dropped: it is dropped, or kept for a reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Finding {
     /// The document is dropped: a kept document contains it.
@@ -69,6 +67,7 @@ pub(crate) enum Finding {
     /// The document is kept: its facts, such as numbers or names, differ from those of the kept documents.
     FactsDiffer,
     /// The document is kept: its text or the text of the kept document is not available.
+    #[default]
     NotVerified,
 }
 
@@ -85,8 +84,8 @@ impl Finding {
     }
 }
 
-/// The result of verifying a document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The result of verifying a document. By default, the document could not be compared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Check {
     /// The finding.
     pub finding: Finding,
@@ -102,22 +101,22 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    fn new(finding: Finding, loss: &Loss, text: &str) -> Self {
+    /// Returns the check of a document that is kept for a difference, or for too much lost text, or else dropped.
+    fn new(comparison: &Comparison, is_lost: bool, difference: Option<&Difference>) -> Self {
+        let Comparison { loss, texts: [document, _], .. } = comparison;
+        let finding = match difference {
+            Some(_) => Finding::FactsDiffer,
+            None if is_lost => Finding::TextLost,
+            None => Finding::Contained,
+        };
+        let differs = difference.map(|difference| comparison.shown(difference).map(shortened).join(" | "));
         Self {
             finding,
             lost_share: (loss.share() * 10_000.0).round() / 10_000.0,
             lost_letters: loss.longest,
-            lost_passage: shortened(&text[loss.passage.clone()]),
-            differs: None,
+            lost_passage: shortened(&document.text()[loss.passage.clone()]),
+            differs,
         }
-    }
-
-    /// Adds what the document and the kept one have instead of one another.
-    fn with(self, document: &SplitText, kept: &SplitText, difference: Option<Difference>) -> Self {
-        let differs = difference.map(|Difference { ours, theirs, .. }| {
-            format!("{} | {}", shortened(document.around(&ours)), shortened(kept.around(&theirs)))
-        });
-        Self { differs, ..self }
     }
 
     /// Returns true if the document is kept because of this check.
@@ -196,21 +195,22 @@ pub(crate) struct Verifier<'a> {
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
     /// The places of templates; none until all documents were compared once.
-    templates: Templates,
+    templates: Slots,
     /// Hashes of the passages for which documents were kept. Later documents are not kept for the same passages.
     passages: HashSet<u64>,
     /// The texts that verification has kept, by the words in which they differ from the first one of their cluster.
     alike: Alike,
+    /// The number of texts of a cluster that were kept before verification, and are not in `alike`, if there are several.
+    unlike: HashMap<u64, u32>,
     recent: RecentTexts,
 }
 
 /// A document compared with the kept ones of its cluster.
+#[derive(Default)]
 struct Compared {
     check: Check,
     /// The words in which the document differs from the first kept one.
     fillings: Vec<Filling>,
-    /// All words that the first kept document lacks.
-    differences: Differences,
     /// Hashes of the document's own passages.
     passages: Vec<u64>,
 }
@@ -224,9 +224,10 @@ impl<'a> Verifier<'a> {
             run,
             table,
             kept: KeptTexts::default(),
-            templates: Templates::default(),
+            templates: Slots::default(),
             passages: HashSet::new(),
             alike: Alike::default(),
+            unlike: HashMap::new(),
             recent: RecentTexts::default(),
         }
     }
@@ -246,10 +247,11 @@ impl<'a> Verifier<'a> {
         spooled.each(|_, decision| {
             let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
             if is_kept && decision.cluster_id.is_some() {
-                self.keep(decision, &Differences::default())?;
+                self.keep(decision, &[])?;
             }
             Ok(())
         })?;
+        self.unlike = self.kept_texts().counts();
         let mut counts = Counts::default();
         let mut ordinals = 0..;
         let mut checked = new_spool()?;
@@ -259,17 +261,17 @@ impl<'a> Verifier<'a> {
             if is_kept || decision.cluster_id.is_none() || decision.benchmark.is_some() {
                 return Ok(checked.push(decision)?);
             }
-            let Compared { check, fillings, differences, passages } = self.check(decision)?;
+            let Compared { check, fillings, passages } = self.check(decision)?;
             slots.add(decision.founded, &fillings);
             counts.count(check.finding);
             if check.keeps() {
                 self.passages.extend(passages);
-                self.keep(decision, &differences)?;
+                self.keep(decision, &fillings)?;
             }
             Ok(checked.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
         })?;
         let mut checked = checked.finish()?;
-        self.templates = slots.finish();
+        self.templates = slots;
         if !self.templates.is_empty() {
             checked = self.check_templates(&mut checked, new_spool()?, &mut counts)?;
         }
@@ -288,26 +290,28 @@ impl<'a> Verifier<'a> {
         counts: &mut Counts,
     ) -> anyhow::Result<Spooled> {
         checked.each(|_, decision| {
-            let is_dropped = decision.check.as_ref().is_some_and(|check| !check.keeps());
+            // All of a text without lost letters is in the kept one.
+            let is_dropped =
+                decision.check.as_ref().is_some_and(|check| !check.keeps() && check.lost_letters > 0);
             if !is_dropped || !self.templates.has(decision.founded) {
                 return Ok(again.push(decision)?);
             }
-            let Compared { check, differences, .. } = self.check(decision)?;
+            let Compared { check, fillings, .. } = self.check(decision)?;
             if check.keeps() {
                 counts.dropped -= 1;
                 counts.count(check.finding);
-                self.keep(decision, &differences)?;
+                self.keep(decision, &fillings)?;
             }
             Ok(again.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
         })?;
         Ok(again.finish()?)
     }
 
-    /// Registers a document that is kept, and differs from the first kept one of its cluster in `differences`.
-    fn keep(&mut self, decision: &Decision, differences: &Differences) -> io::Result<()> {
+    /// Registers a document that is kept, and differs from the first kept one of its cluster in `fillings`.
+    fn keep(&mut self, decision: &Decision, fillings: &[Filling]) -> io::Result<()> {
         let Some(place) = decision.text else { return Ok(()) };
         let Some(hash) = self.run.hash_at(place)? else { return Ok(()) };
-        self.alike.add(decision.founded, self.kept_texts().count(decision.founded), differences);
+        self.alike.add(decision.founded, self.kept_texts().count(decision.founded), fillings);
         match &mut self.table {
             Some(table) => table.add(decision.founded, &self.run.read(place)?)?,
             None => self.kept.add(decision.founded, KeptText { hash, place }),
@@ -319,53 +323,48 @@ impl<'a> Verifier<'a> {
         self.table.as_ref().map_or(&self.kept, TableTexts::kept)
     }
 
-    /// Returns the kept texts with which a document is compared after the first one: those most like it, then the
-    /// latest ones.
-    fn others(&self, founder: u64, differences: &Differences) -> Vec<KeptText> {
+    /// Returns the kept texts with which a document is compared after the first one: those most like it, and then the
+    /// latest ones. A text that verification has kept, and that has the document's facts, is among those most like it.
+    fn others(&self, founder: u64, fillings: &[Filling], is_lost: bool) -> Vec<KeptText> {
         let kept = self.kept_texts();
-        let mut numbers = self.alike.most_alike(founder, differences);
-        numbers.truncate(COMPARED_MAX);
-        let latest = (1..kept.count(founder)).rev().filter(|number| !numbers.contains(number));
-        let latest: Vec<_> = latest.take(COMPARED_MAX - numbers.len()).collect();
-        numbers.into_iter().chain(latest).filter_map(|number| kept.text(founder, number)).collect()
+        let alike = self.alike.most_alike(founder, fillings);
+        let unlike = || self.unlike.get(&founder).copied().unwrap_or(0);
+        let latest = 1..if is_lost { kept.count(founder) } else { unlike() };
+        let latest = latest.rev().filter(|number| !alike.contains(number));
+        let numbers = alike.iter().copied().chain(latest).take(COMPARED_MAX);
+        numbers.filter_map(|number| kept.text(founder, number)).collect()
     }
 
     /// Compares a document with the kept documents of its cluster.
     fn check(&mut self, decision: &Decision) -> io::Result<Compared> {
-        let check = Check::new(Finding::NotVerified, &Loss::default(), "");
-        let mut best = Compared {
-            check,
-            fillings: Vec::new(),
-            differences: Differences::default(),
-            passages: Vec::new(),
-        };
+        let mut best = Compared::default();
         let Some(place) = decision.text else { return Ok(best) };
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(best) };
         let founder = decision.founded;
         let text = SplitText::new(text);
         let equal = self.kept_texts().with_hash(founder, text.hash());
-        let kept = self.kept_texts().text(founder, 0);
-        let (mut first, mut first_loss) = (None, None);
-        if let (None, Some(kept)) = (equal, kept) {
-            first = self.text(kept.place)?;
-            if let Some(first) = &first {
-                let loss = Loss::between(&text, &first.text);
-                best.fillings = fillings(&text, &first.text, &loss);
-                best.differences = Differences::new(&text, &loss);
-                first_loss = Some((kept.place, loss));
-            }
-        }
-        let others = self.others(founder, &best.differences);
-        for kept in equal.into_iter().chain(kept).chain(others) {
+        let Some(first) = self.kept_texts().text(founder, 0) else { return Ok(best) };
+        let first_text = self.text(first.place)?;
+        let mut candidates: Vec<_> = equal.into_iter().chain([first]).collect();
+        let mut number = 0;
+        while let Some(kept) = candidates.get(number).copied() {
+            number += 1;
             let Some(other) = self.text(kept.place)? else { continue };
-            let loss = first_loss.take_if(|(place, _)| *place == kept.place).map(|(_, loss)| loss);
+            let comparison = Comparison::new(&text, &other.text);
+            if kept == first {
+                best.fillings = comparison.fillings();
+            }
             let is_other_page_of_template = || {
-                first.as_ref().is_some_and(|first| {
-                    self.templates.has(founder)
-                        && self.templates.differ(founder, &best.fillings, other.fillings(&first.text))
-                })
+                self.templates.has(founder)
+                    && first_text.as_ref().is_some_and(|first| {
+                        self.templates.differ(founder, &best.fillings, other.fillings(&first.text))
+                    })
             };
-            let (check, passages) = self.compared((&text, &other.text), loss, is_other_page_of_template);
+            let (check, passages) = self.compared(&comparison, is_other_page_of_template);
+            if kept == first && check.keeps() {
+                let is_lost = check.finding == Finding::TextLost;
+                candidates.extend(self.others(founder, &best.fillings, is_lost));
+            }
             let is_better = best.check.finding == Finding::NotVerified
                 || check.finding == Finding::Contained
                 || check.lost_share < best.check.lost_share;
@@ -379,38 +378,18 @@ impl<'a> Verifier<'a> {
         Ok(best)
     }
 
-    /// Compares the text of a document with a kept text of its cluster. `loss` is the text that is lost, if it is
-    /// known. Also returns the hashes of the document's own passages.
+    /// Judges a document compared with a kept one of its cluster. Also returns the hashes of its own passages.
     fn compared(
         &self,
-        (document, kept): (&SplitText, &SplitText),
-        loss: Option<Loss>,
+        comparison: &Comparison,
         is_other_page_of_template: impl FnOnce() -> bool,
     ) -> (Check, Vec<u64>) {
-        let mut passages = Vec::new();
-        if document.text() == kept.text() {
-            return (Check::new(Finding::Contained, &Loss::default(), ""), passages);
-        }
-        let loss = loss.unwrap_or_else(|| Loss::between(document, kept));
-        let has_own_passage = |letters_min| {
-            if !may_be_one_page(document.url(), kept.url()) {
-                passages = loss.own_passages(document, kept, letters_min);
-                passages.retain(|passage| !self.passages.contains(passage));
-            }
-            !passages.is_empty()
-        };
-        let new = |finding| Check::new(finding, &loss, document.text());
-        let check = if !self.lost_max.allows(&loss, has_own_passage) {
-            new(Finding::TextLost)
-        } else if let Some(fact) = replaced_fact(document, kept, &loss) {
-            new(Finding::FactsDiffer).with(document, kept, Some(fact))
-        } else if is_other_page_of_template() {
-            let difference = first_difference(document, kept, &loss);
-            new(Finding::FactsDiffer).with(document, kept, difference)
-        } else {
-            new(Finding::Contained)
-        };
-        (check, passages)
+        let mut passages = comparison.own_passages(self.lost_max.own_letters());
+        passages.retain(|passage| !self.passages.contains(passage));
+        let is_lost = !passages.is_empty() || !self.lost_max.allows(&comparison.loss);
+        let of_template = || comparison.first_replaced().filter(|_| is_other_page_of_template());
+        let difference = if is_lost { None } else { comparison.replaced_fact().or_else(of_template) };
+        (Check::new(comparison, is_lost, difference), passages)
     }
 
     /// Returns a kept text, or `None` if it is damaged.
@@ -422,16 +401,6 @@ impl<'a> Verifier<'a> {
             Some(table) => table.read(place)?,
             None => self.run.read(place)?,
         };
-        let Some(text) = decompressed(&compressed) else { return Ok(None) };
-        let text = Rc::new(KnownText { text: SplitText::new(text), fillings: OnceCell::new() });
-        self.recent.insert(place, &text);
-        Ok(Some(text))
-    }
-}
-
-impl KnownText {
-    /// Returns the words in which this text differs from the first kept text of its cluster.
-    fn fillings(&self, first: &SplitText) -> &[Filling] {
-        self.fillings.get_or_init(|| fillings(&self.text, first, &Loss::between(&self.text, first)))
+        Ok(decompressed(&compressed).map(|text| self.recent.insert(place, SplitText::new(text))))
     }
 }

@@ -1,16 +1,15 @@
 //! Holds the kept texts that were compared last. The next documents of their clusters probably need them again.
-//!
-//! Memory: about [`BYTES_MAX`], or a single text if it is larger.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::facts::Comparison;
 use super::slots::Filling;
 use super::texts::TextPlace;
 use super::words::SplitText;
 
-/// Maximum size of the texts that are held, in bytes.
+/// Maximum size of the texts that are held, in bytes. A single text may be larger.
 const BYTES_MAX: usize = 32 << 20;
 
 /// A kept text that was compared.
@@ -18,38 +17,39 @@ const BYTES_MAX: usize = 32 << 20;
 pub(super) struct KnownText {
     /// The text.
     pub(super) text: SplitText,
-    /// The words in which it differs from the first kept text of its cluster, once they were searched for.
-    pub(super) fillings: OnceCell<Vec<Filling>>,
+    fillings: OnceCell<Vec<Filling>>,
 }
 
-/// The texts that were used last.
+impl KnownText {
+    /// Returns the words in which this text differs from the first kept text of its cluster.
+    pub(super) fn fillings(&self, first: &SplitText) -> &[Filling] {
+        self.fillings.get_or_init(|| Comparison::new(&self.text, first).fillings())
+    }
+}
+
+/// The texts that were compared last.
 #[derive(Debug, Default)]
 pub(super) struct RecentTexts {
-    /// The texts that were used since the other ones became `older`.
-    newer: HashMap<TextPlace, Rc<KnownText>>,
-    newer_bytes: usize,
-    older: HashMap<TextPlace, Rc<KnownText>>,
+    texts: HashMap<TextPlace, Rc<KnownText>>,
+    bytes: usize,
 }
 
 impl RecentTexts {
     /// Returns the text at `place`, if it is held.
-    pub(super) fn get(&mut self, place: TextPlace) -> Option<Rc<KnownText>> {
-        if let Some(text) = self.newer.get(&place) {
-            return Some(Rc::clone(text));
-        }
-        let text = self.older.remove(&place)?;
-        self.insert(place, &text);
-        Some(text)
+    pub(super) fn get(&self, place: TextPlace) -> Option<Rc<KnownText>> {
+        self.texts.get(&place).map(Rc::clone)
     }
 
-    /// Adds a text. If it makes the newer texts half of [`BYTES_MAX`], the older ones go.
-    pub(super) fn insert(&mut self, place: TextPlace, text: &Rc<KnownText>) {
-        self.newer_bytes += text.text.bytes();
-        self.newer.insert(place, Rc::clone(text));
-        if self.newer_bytes > BYTES_MAX / 2 {
-            self.older = std::mem::take(&mut self.newer);
-            self.newer_bytes = 0;
+    /// Adds a text. If it makes the texts larger than [`BYTES_MAX`], the other ones go.
+    pub(super) fn insert(&mut self, place: TextPlace, text: SplitText) -> Rc<KnownText> {
+        self.bytes += text.bytes();
+        if self.bytes > BYTES_MAX {
+            self.texts.clear();
+            self.bytes = text.bytes();
         }
+        let text = Rc::new(KnownText { text, fillings: OnceCell::new() });
+        self.texts.insert(place, Rc::clone(&text));
+        text
     }
 }
 
@@ -59,22 +59,15 @@ mod tests {
     use crate::keep::verify::words::tests::{RIVER, split};
 
     #[test]
-    fn texts_that_are_used_stay_and_memory_is_bounded() {
-        let known = || {
-            let text = split("", &RIVER.repeat(100));
-            Rc::new(KnownText { text, fillings: OnceCell::new() })
-        };
-        let place = |at: u64| TextPlace { at, bytes: 1 };
+    fn memory_is_bounded() {
+        let text = || split("", &RIVER.repeat(100));
         let mut recent = RecentTexts::default();
-        recent.insert(place(0), &known());
-        let rounds = 3 * BYTES_MAX / known().text.bytes();
-        for at in 1..rounds as u64 {
-            recent.insert(place(at), &known());
-            assert!(recent.get(place(0)).is_some(), "used after each other text");
-            let held = recent.newer.values().chain(recent.older.values());
-            let bytes: usize = held.map(|text| text.text.bytes()).sum();
-            assert!(bytes <= BYTES_MAX + known().text.bytes(), "{bytes}");
+        for at in 0..3 * (BYTES_MAX / text().bytes()) as u64 {
+            let place = TextPlace { at, bytes: 1 };
+            recent.insert(place, text());
+            assert!(recent.get(place).is_some());
+            let bytes: usize = recent.texts.values().map(|known| known.text.bytes()).sum();
+            assert!(bytes <= BYTES_MAX && bytes == recent.bytes, "{bytes}");
         }
-        assert!(recent.get(place(1)).is_none(), "not used for long");
     }
 }

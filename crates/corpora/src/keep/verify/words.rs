@@ -10,12 +10,15 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::texts::Text;
-use leitong_fingerprint::{is_unit, words_with_digits};
+use leitong_base::hashed::{HashedMap, HashedSet};
+use leitong_fingerprint::is_unit;
 
 /// Minimum number of letters in a run that two texts have in common: five ideographs, or about three words.
 pub(super) const RUN_LETTERS: u32 = 15;
 /// Number of letters that an ideograph or kana counts for.
 const IDEOGRAPH_LETTERS: u32 = 3;
+/// Characters that join the parts of a number, a version or a name, as `4.2.15` and `unic-char`.
+pub(super) const JOINTS: [char; 3] = ['.', '-', '_'];
 /// Characters that end a sentence.
 const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '。', '！', '？', '｡', '।', '…'];
 /// Length up to which words of equal length have different hashes: XXH3-64 mixes up to eight bytes reversibly.
@@ -28,8 +31,10 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(super) struct SplitText {
     text: Text,
     words: Vec<Word>,
-    /// The numbers, once they were needed.
-    numbers: OnceCell<Vec<u64>>,
+    /// The hashes of all words, once they were needed.
+    vocabulary: OnceCell<HashedSet>,
+    /// The first word of the first run with each hash, once runs were looked up.
+    runs: OnceCell<HashedMap<u32>>,
 }
 
 impl SplitText {
@@ -37,7 +42,7 @@ impl SplitText {
     #[must_use]
     pub(super) fn new(text: Text) -> Self {
         let words = words(text.text());
-        Self { text, words, numbers: OnceCell::new() }
+        Self { text, words, vocabulary: OnceCell::new(), runs: OnceCell::new() }
     }
 
     /// Returns the document's url, which may be empty.
@@ -64,22 +69,16 @@ impl SplitText {
         &self.words
     }
 
-    /// Returns the hashes of the words with digits (numbers, dates, versions), each once and in ascending order.
+    /// Returns true if the text has a word with this hash.
     #[must_use]
-    pub(super) fn numbers(&self) -> &[u64] {
-        self.numbers.get_or_init(|| {
-            let mut numbers = Vec::new();
-            words_with_digits(self.text(), |word| numbers.push(xxh3_64(word.as_bytes())));
-            numbers.sort_unstable();
-            numbers.dedup();
-            numbers
-        })
+    pub(super) fn has_word(&self, hash: u64) -> bool {
+        self.vocabulary.get_or_init(|| self.words.iter().map(|word| word.hash).collect()).contains(&hash)
     }
 
-    /// Returns the number of bytes that the text and its words take.
+    /// Returns the number of bytes that the text, its words and their indexes take.
     #[must_use]
     pub(super) fn bytes(&self) -> usize {
-        self.text().len() + size_of_val(self.words())
+        self.text().len() + 2 * size_of_val(self.words())
     }
 
     /// Returns the letters of a word of this text.
@@ -116,19 +115,6 @@ impl SplitText {
         start.is_none() || between.contains(SENTENCE_ENDS)
     }
 
-    /// Returns true if the words at `place` are joined to the words around them: only spaces are between them and the
-    /// next word, and between them and the previous word, unless the text begins with them. Punctuation or a line end
-    /// follows credits, and the name of a place before a report.
-    #[must_use]
-    pub(super) fn is_within_phrase(&self, place: &Range<usize>) -> bool {
-        let joins = |at: usize| {
-            let end = self.words[at - 1].end as usize;
-            let start = self.words.get(at).map(|word| word.start as usize);
-            start.is_some_and(|start| self.text()[end..start].chars().all(|c| c == ' '))
-        };
-        place.end > 0 && joins(place.end) && (place.start == 0 || joins(place.start))
-    }
-
     /// Returns the run that begins with the word `start`, as a range of words. The last words begin no run.
     #[must_use]
     pub(super) fn run_from(&self, start: usize) -> Option<Range<usize>> {
@@ -141,22 +127,43 @@ impl SplitText {
         Some(start..start + more + 1)
     }
 
-    /// Returns the words before the word `end` that have at least [`RUN_LETTERS`] letters, or all words before it.
+    /// Returns the first word of this text's first run that has the hash of the run of `other` from a word on.
     #[must_use]
-    pub(super) fn run_until(&self, end: usize) -> Range<usize> {
-        let mut letters = 0;
-        let is_needed = |word: &&Word| {
-            let is_needed = letters < RUN_LETTERS;
-            letters += word.letters;
-            is_needed
-        };
-        end - self.words[..end].iter().rev().take_while(is_needed).count()..end
+    pub(super) fn first_like(&self, other: &Self, start: usize) -> Option<usize> {
+        let runs = self.runs.get_or_init(|| {
+            let mut runs = HashedMap::default();
+            for run in (0..self.words.len()).map_while(|start| self.run_from(start)) {
+                runs.entry(combined_hash(&self.words[run.clone()])).or_insert(run.start as u32);
+            }
+            runs
+        });
+        let run = other.run_from(start)?;
+        runs.get(&combined_hash(&other.words[run])).map(|start| *start as usize)
     }
 }
 
 /// Returns the hash of words in their order.
 pub(super) fn combined_hash<'a>(words: impl IntoIterator<Item = &'a Word>) -> u64 {
     words.into_iter().fold(0, |hash, word| (hash.rotate_left(5) ^ word.hash).wrapping_mul(MULTIPLIER))
+}
+
+/// The number of times that each word occurs.
+pub(super) struct WordCounts(HashedMap<u32>);
+
+impl WordCounts {
+    /// Counts some words.
+    #[must_use]
+    pub(super) fn new<'a>(words: impl IntoIterator<Item = &'a Word>) -> Self {
+        let mut counts = HashedMap::default();
+        words.into_iter().for_each(|word| *counts.entry(word.hash).or_default() += 1);
+        Self(counts)
+    }
+
+    /// Removes the word once, and returns true if it was there.
+    pub(super) fn take(&mut self, word: &Word) -> bool {
+        let count = self.0.get_mut(&word.hash).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
+    }
 }
 
 /// A word, or an ideograph.
@@ -197,11 +204,11 @@ fn words(text: &str) -> Vec<Word> {
         } else if c.is_alphanumeric() {
             let mut letters = 1;
             // Most letters are ASCII; for these, the first test gives the same answer faster.
-            while let Some((at, next)) =
-                chars.next_if(|(_, next)| next.is_ascii_alphanumeric() || is_of_a_word(*next))
+            while let Some((at, next)) = chars
+                .next_if(|(at, next)| next.is_ascii_alphanumeric() || is_of_a_word(*next) || joins(text, *at))
             {
                 end = at + next.len_utf8();
-                letters += 1;
+                letters += u32::from(!JOINTS.contains(&next));
             }
             (letters, xxh3_64(&text.as_bytes()[start..end]))
         } else {
@@ -210,6 +217,12 @@ fn words(text: &str) -> Vec<Word> {
         words.push(Word { start: start as u32, end: end as u32, letters, hash });
     }
     words
+}
+
+/// Returns true if the character at `at` joins the letters before and after it.
+fn joins(text: &str, at: usize) -> bool {
+    let mut chars = text[at..].chars();
+    chars.next().is_some_and(|c| JOINTS.contains(&c)) && chars.next().is_some_and(is_of_a_word)
 }
 
 fn is_of_a_word(c: char) -> bool {
@@ -239,6 +252,5 @@ pub(super) mod tests {
         assert_eq!(words, ["the", "2nd", "bridge", "河", "水", "rose"]);
         let runs: Vec<_> = (0..=words.len()).filter_map(|start| text.run_from(start)).collect();
         assert_eq!(runs, [0..4, 1..5, 2..6], "a run has at least fifteen letters");
-        assert_eq!([6, 3, 0].map(|end| text.run_until(end)), [2..6, 0..3, 0..0]);
     }
 }
