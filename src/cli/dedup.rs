@@ -313,7 +313,7 @@ impl Run<'_> {
         begun_at: u64,
         counts: &Arc<Counts>,
     ) -> anyhow::Result<Keeping<'k>> {
-        let options = self.arguments.kept.keeping(&self.config, &self.rules)?;
+        let options = self.arguments.kept.keeping(&self.config)?;
         let checkpoints = self.checkpoints.as_ref().map(|folder| Checkpoints {
             folder: folder.folder(),
             earlier: self.checkpoint.as_ref().map(|checkpoint| (&checkpoint.extents, checkpoint.last)),

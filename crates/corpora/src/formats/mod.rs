@@ -33,6 +33,7 @@ use crate::source::extension::without_compression;
 use crate::source::location::Stored;
 use crate::source::record::{FramingError, ReadSoFar, Source};
 use crate::source::rules::InputRules;
+use crate::source::second_reading::Again;
 
 /// All formats, in the order in which they are tried. The last one takes every input.
 pub(crate) static FORMATS: [&dyn Format; 9] = [
@@ -84,7 +85,7 @@ pub(crate) trait Format: Sync {
         false
     }
 
-    /// Returns the records of an input. In a table, only the `wanted` columns are read.
+    /// Returns the `wanted` records of an input.
     ///
     /// # Errors
     /// The machine cannot read the input. A fault of its content becomes a record instead.
@@ -95,17 +96,12 @@ pub(crate) trait Format: Sync {
         Framing::Line
     }
 
-    /// Returns the records of an input again, unchanged. For a table, `column` selects a single column.
+    /// Returns the records of an input again, unchanged.
     ///
     /// # Errors
     /// The machine cannot read the input.
-    fn reread(
-        &self,
-        opened: Opened,
-        rules: &InputRules,
-        column: Option<&str>,
-    ) -> io::Result<Box<dyn Originals>> {
-        let read = |opened| self.read(opened, rules, &Wanted::Only(column));
+    fn reread(&self, opened: Opened, rules: &InputRules, again: &Again) -> io::Result<Box<dyn Originals>> {
+        let read = |opened| self.read(opened, rules, &Wanted::Again(again));
         Ok(Box::new(RecordOriginals::new(opened, self.framing(rules), &rules.limits, read)?))
     }
 
@@ -130,10 +126,10 @@ impl PartialEq for dyn Format {
 
 /// The records and columns that are read.
 pub(crate) enum Wanted<'a> {
-    /// Pages, with the columns that these rules use.
-    Mapped(&'a InputRules),
-    /// All records, with the column of this name, if there is one.
-    Only(Option<&'a str>),
+    /// Pages, with the columns that the rules use.
+    Mapped,
+    /// All records, with the fields that are read again.
+    Again(&'a Again),
 }
 
 /// The beginning of an input.

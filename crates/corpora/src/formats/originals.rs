@@ -4,14 +4,13 @@
 //! what that code reads is kept until it is known which record it belongs to. Memory: the longest record
 //! allowed, and what is read ahead of it. The bytes of a longer record are discarded.
 
-use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Opened;
 use super::framing::Framing;
-use super::table::row::Row;
+use super::table::Row;
 use crate::source::record::{Payload, Source};
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
@@ -31,20 +30,22 @@ pub(crate) trait Originals: Send {
 
 /// One record of the input.
 #[derive(Debug)]
-pub(crate) struct Original {
+pub struct Original {
     /// The number of the record, as in its [`Place`].
     pub number: u64,
     /// True if the record may contain a page.
     pub is_page: bool,
+    /// The size of the record in bytes. For a row of a table, the average of its batch in memory.
+    pub bytes: u64,
     /// The unchanged record.
     pub content: Content,
-    /// The record as a JSON object, if that differs from its bytes. For a row of text, only the requested column.
-    pub json: Option<Vec<u8>>,
+    /// The record as a JSON object, if that differs from its bytes. For a row, only the fields that are needed.
+    pub(crate) json: Option<Vec<u8>>,
 }
 
 /// The content of a record.
 #[derive(Debug)]
-pub(crate) enum Content {
+pub enum Content {
     /// The bytes without surrounding line ends.
     Bytes(Framing, Vec<u8>),
     /// A row of a table with typed columns.
@@ -56,31 +57,13 @@ pub(crate) enum Content {
 }
 
 impl Original {
-    /// Returns the content as a JSON object, if it is one. For a row of a table, only the column `column` is
-    /// used.
-    pub(crate) fn json(&self, column: &str) -> Option<Cow<'_, [u8]>> {
-        match &self.content {
-            Content::Row(row) => Some(Cow::Owned(row.json_of(column))),
-            Content::Bytes(_, bytes) => Some(Cow::Borrowed(self.json.as_ref().unwrap_or(bytes))),
-            Content::TooLarge | Content::Unreadable => self.json.as_deref().map(Cow::Borrowed),
-        }
-    }
-
-    /// Returns the content as a JSON object, if it is one.
-    pub(crate) fn into_json(self) -> Option<Vec<u8>> {
-        match self.content {
-            Content::Row(row) => Some(row.json()),
-            Content::Bytes(_, bytes) => Some(self.json.unwrap_or(bytes)),
-            Content::TooLarge | Content::Unreadable => self.json,
-        }
-    }
-
-    /// Returns the size of the record in bytes. `None` if it was not read.
-    pub(crate) fn bytes(&self) -> Option<u64> {
-        match &self.content {
-            Content::Row(row) => Some(row.bytes),
-            Content::Bytes(_, bytes) => Some(bytes.len() as u64),
-            Content::TooLarge | Content::Unreadable => None,
+    /// Returns the content as a JSON object, if it is one. For a row, only the fields that are needed.
+    #[must_use]
+    pub fn json(&self) -> Option<&[u8]> {
+        match (&self.json, &self.content) {
+            (Some(json), _) => Some(json),
+            (None, Content::Bytes(_, bytes)) => Some(bytes),
+            (None, _) => None,
         }
     }
 }
@@ -133,10 +116,12 @@ impl Originals for RecordOriginals {
             Payload::Json(json) if matches!(self.framing, Framing::Csv(_)) => Some(json),
             // The values of fields are read from the line in which numbers without a value are null.
             Payload::Json(json) if bytes.as_ref().is_some_and(|bytes| *bytes != json) => Some(json),
+            Payload::Head { json: Ok(json), .. } if bytes.is_none() => Some(json),
             _ => None,
         };
         let content = bytes.map_or(Content::TooLarge, |bytes| Content::Bytes(self.framing, bytes));
-        Ok(Some(Original { number, is_page, content, json }))
+        let bytes = record.span.end - record.span.start;
+        Ok(Some(Original { number, is_page, bytes, content, json }))
     }
 }
 

@@ -9,16 +9,16 @@ use super::options::Options;
 use super::prefer::{Choice, Prefer, Rules};
 use super::rank::{Needs, Ranked, Ranker};
 use super::spool::Spooled;
-use super::walk::Walk;
 use super::wrong_option::WrongOption;
+use crate::source::second_reading::SecondReading;
 use leitong_base::terminal;
 
-/// Chooses the documents to keep. `walk` reads the inputs again; from tables, it reads only the given column. If the
-/// documents had to be read, also returns their sources.
+/// Chooses the documents to keep. `reading` reads the inputs again, with the given fields. If the documents had to be
+/// read, also returns their sources.
 pub(super) fn choose(
     options: &Options,
     rules: Rules,
-    walk: impl FnOnce(Option<String>) -> Walk,
+    reading: impl FnOnce(Vec<String>) -> SecondReading,
     spooled: &mut Spooled,
 ) -> anyhow::Result<(Choice, Option<Sources>)> {
     let needs = Needs {
@@ -29,7 +29,7 @@ pub(super) fn choose(
     if options.keeps_first(rules) {
         return Ok((Choice::first(rules), None));
     }
-    let mut ranker = Ranker::new(walk(needs.column()), needs, Choice::ranked(rules));
+    let mut ranker = Ranker::new(reading(needs.fields()), needs, Choice::ranked(rules));
     spooled.each(|_, decision| ranker.rank(decision))?;
     let ranked = ranker.finish();
     check_fields(options, &ranked)?;

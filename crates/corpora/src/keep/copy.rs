@@ -10,16 +10,15 @@ use super::annotate::{Added, Annotation};
 use super::fields::Field;
 use super::output::Output;
 use super::prefer::Choice;
-use super::referents::{Referent, Referents};
-use super::revisit::Response;
+use super::revisit::{Referent, Referents, Response};
 use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
-use super::walk::Walk;
 use crate::formats::framing::Framing;
 use crate::formats::originals::{Content, Original};
 use crate::sink::copied::Copied;
 use crate::sink::{COPIED, Counts, Extent, Extents};
+use crate::source::second_reading::SecondReading;
 use leitong_base::terminal;
 
 /// The outputs of documents.
@@ -88,7 +87,7 @@ pub(crate) struct Finished {
 
 /// Copies each document when its decision arrives.
 pub(crate) struct Copier {
-    walk: Walk,
+    reading: SecondReading,
     outputs: Outputs,
     choice: Choice,
     copied: Copied,
@@ -100,12 +99,12 @@ pub(crate) struct Copier {
 }
 
 impl Copier {
-    /// Creates a copier. It reads from `walk`, asks `choice` which documents to keep, and adds the documents that are
-    /// in no output to `counts`.
+    /// Creates a copier. It takes documents from `reading`, asks `choice` which ones to keep, and adds the documents that
+    /// are in no output to `counts`.
     #[must_use]
-    pub(crate) fn new(walk: Walk, outputs: Outputs, choice: Choice, counts: Arc<Counts>) -> Self {
+    pub(crate) fn new(reading: SecondReading, outputs: Outputs, choice: Choice, counts: Arc<Counts>) -> Self {
         let copied = Copied::default();
-        Self { walk, outputs, choice, copied, accounts: None, sizes: None, counts, ordinal: 0 }
+        Self { reading, outputs, choice, copied, accounts: None, sizes: None, counts, ordinal: 0 }
     }
 
     /// Counts documents by `field`, if one is given.
@@ -134,25 +133,13 @@ impl Copier {
     /// # Errors
     /// The records cannot be read.
     pub(crate) fn pass_over(&mut self, (input, number): (usize, u64)) -> anyhow::Result<()> {
-        if let Some(texts) = &mut self.outputs.texts {
-            texts.pass_over((input, number))?;
-        }
-        if !self.reads_originals() {
-            return Ok(());
-        }
-        self.walk.begin_with(input)?;
-        while let Some((_, original)) = self.walk.next(input)? {
+        self.reading.begin_with(input)?;
+        while let Some((_, original)) = self.reading.next_record(input)? {
             if original.number >= number {
                 break;
             }
         }
         Ok(())
-    }
-
-    /// Returns true if the original documents are read, because they are written unchanged or counted by source.
-    fn reads_originals(&self) -> bool {
-        let Outputs { keep, drop, texts, .. } = &self.outputs;
-        texts.is_none() || keep.is_some() || drop.is_some() || self.accounts.is_some()
     }
 
     /// Syncs all documents to disk, and returns the length of each output.
@@ -189,19 +176,20 @@ impl Copier {
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
         let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
-        let text_bytes = match &mut self.outputs.texts {
-            Some(texts) => texts.take(decision, is_kept, &annotation, text)?,
-            None => 0,
-        };
-        if !self.reads_originals() {
-            self.copied.count(decision, is_kept, text_bytes);
-            return Ok(());
-        }
         let keep = &mut self.outputs.keep;
         let place = (decision.input, decision.number);
-        let found = self.walk.find(place, |input, passed| keep_other_record(keep, input, passed))?;
+        let found = self.reading.find(place, |input, passed| keep_other_record(keep, input, passed))?;
         if let Some(accounts) = &mut self.accounts {
             account(accounts, decision, is_kept, &found);
+        }
+        if let Some(texts) = &mut self.outputs.texts {
+            if is_kept {
+                texts.take(decision, &annotation, &found, text()?)?;
+            }
+            if self.outputs.drop.is_none() {
+                self.copied.count(decision, is_kept, found.bytes);
+                return Ok(());
+            }
         }
         match found.content {
             Content::TooLarge => {
@@ -213,14 +201,14 @@ impl Copier {
                 self.counts.document_left_out();
             }
             Content::Row(row) => {
-                self.copied.count(decision, is_kept, row.bytes);
+                self.copied.count(decision, is_kept, found.bytes);
                 let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 if let Some(output) = output {
                     output.write_row(decision.input, &row, &annotation)?;
                 }
             }
             Content::Bytes(framing, mut bytes) => {
-                self.copied.count(decision, is_kept, bytes.len() as u64);
+                self.copied.count(decision, is_kept, found.bytes);
                 if let Outputs { revisit: Some(referents), keep: Some(keep), .. } = &mut self.outputs {
                     if is_canonical && !referents.is_complete() {
                         let referent = referent_of(decision, framing, &bytes);
@@ -248,11 +236,10 @@ impl Copier {
     /// # Errors
     /// The records before it cannot be read or written.
     pub(crate) fn leave_out(&mut self, input: usize, number: u64) -> anyhow::Result<()> {
-        if !self.reads_originals() {
-            return Ok(());
-        }
         let keep = &mut self.outputs.keep;
-        self.walk.pass_to((input, number), |input, passed| keep_other_record(keep, input, passed)).map(drop)
+        self.reading
+            .pass_to((input, number), |input, passed| keep_other_record(keep, input, passed))
+            .map(drop)
     }
 
     /// Copies the rest of the inputs, and completes the files.
@@ -260,17 +247,13 @@ impl Copier {
     /// # Errors
     /// The files cannot be written.
     pub(crate) fn finish(mut self) -> anyhow::Result<Finished> {
-        let reads_originals = self.reads_originals();
+        while let Some((input, original)) = self.reading.next_record(usize::MAX)? {
+            keep_other_record(&mut self.outputs.keep, input, &original)?;
+        }
+        self.reading.end()?;
         if let Some(texts) = self.outputs.texts {
             texts.finish()?;
         }
-        if !reads_originals {
-            return Ok(Finished { copied: self.copied, accounts: None });
-        }
-        while let Some((input, original)) = self.walk.next(usize::MAX)? {
-            keep_other_record(&mut self.outputs.keep, input, &original)?;
-        }
-        self.walk.end()?;
         for output in [self.outputs.keep, self.outputs.drop].into_iter().flatten() {
             output.finish()?;
         }
@@ -281,13 +264,11 @@ impl Copier {
 
 /// Counts the document in the accounts of its source.
 fn account((field, accounts): &mut (Field, Accounts), decision: &Decision, is_kept: bool, found: &Original) {
-    let (fate, bytes) = match found.bytes() {
-        Some(bytes) => (if is_kept { Fate::Kept } else { Fate::Dropped }, bytes),
-        None => (Fate::NotCopied, 0),
+    let (fate, bytes) = match found.content {
+        Content::TooLarge | Content::Unreadable => (Fate::NotCopied, 0),
+        _ => (if is_kept { Fate::Kept } else { Fate::Dropped }, found.bytes),
     };
-    let column = field.column();
-    let json = column.as_deref().and_then(|column| found.json(column));
-    accounts.count(decision, field.value(decision, json.as_deref()).as_deref(), fate, bytes);
+    accounts.count(decision, field.value(decision, found.json()).as_deref(), fate, bytes);
 }
 
 /// Returns the fields about the verdict on a document.
@@ -342,31 +323,31 @@ fn revisit(
     Ok(referent.map(|referent| response.revisit(&referent)))
 }
 
-impl Walk {
-    /// Adds to `referents` the data about the canonical documents of clusters. Used if a canonical document may
-    /// come after documents that are dropped. Reads the inputs once.
+impl Referents {
+    /// Adds the data about the canonical documents of all clusters. Used if a canonical document may come after
+    /// documents that are dropped. Reads the inputs once.
     ///
     /// # Errors
     /// The inputs cannot be read.
-    pub(crate) fn collect_referents(
-        mut self,
+    pub(crate) fn collect(
+        &mut self,
+        mut reading: SecondReading,
         choice: &Choice,
         spooled: &mut Spooled,
-        referents: &mut Referents,
     ) -> anyhow::Result<()> {
         let mut ordinals = 0..;
         spooled.each(|_, decision| {
             if ordinals.next().is_none_or(|ordinal| !choice.is_canonical(ordinal, decision)) {
                 return Ok(());
             }
-            let found = self.find((decision.input, decision.number), |_, _| Ok(()))?;
+            let found = reading.find((decision.input, decision.number), |_, _| anyhow::Ok(()))?;
             let referent = match found.content {
                 Content::Bytes(framing, bytes) => referent_of(decision, framing, &bytes),
                 _ => Referent { url: decision.url.clone(), ..Referent::default() },
             };
-            referents.add(decision, &referent).context(CANNOT_STORE)
+            self.add(decision, &referent).context(CANNOT_STORE)
         })?;
-        referents.complete();
+        self.complete();
         Ok(())
     }
 }

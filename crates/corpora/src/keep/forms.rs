@@ -1,14 +1,12 @@
 //! The forms of all inputs together, and the form of an output for them.
 //!
 //! Documents keep the format of their input. So the forms are known before the run begins, and combinations that cannot
-//! be written are refused before anything is written. A form is read before the documents, so it is later compared with
-//! the file that the documents are [read from](EarlyForm::verify).
+//! be written are refused before anything is written.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use arrow_schema::FieldRef;
 
 use super::annotate::{Added, FIELDS};
@@ -16,63 +14,11 @@ use super::wrong_option::WrongOption;
 use crate::formats;
 use crate::formats::form::{CsvForm, Form};
 use crate::formats::table::TableForm;
-use crate::source::location::is_object;
-use crate::source::open::Input;
-use crate::source::reading::Reading;
-use crate::source::rules::InputRules;
-use crate::source::stamp::Stamp;
 use crate::source::without_compression;
 
 /// Message about inputs whose formats do not fit into one file.
 const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines, WARC records, CSV rows and Parquet rows; name a folder, \
                         which gets a file for each input";
-
-/// The form of an input, as it was before the run began.
-#[derive(Debug, Clone)]
-pub(crate) struct EarlyForm {
-    /// The form.
-    pub form: Form,
-    /// The metadata of the file. `None` for an object in a store, which is read in one version, and for a file that
-    /// changed while its form was read.
-    stamp: Option<Stamp>,
-}
-
-impl EarlyForm {
-    /// Reads the form of each input.
-    ///
-    /// # Errors
-    /// An input cannot be read.
-    pub(crate) fn read_all(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Self>> {
-        inputs.iter().map(|path| Self::new(path, rules)).collect()
-    }
-
-    fn new(path: &Path, rules: &InputRules) -> anyhow::Result<Self> {
-        let read = || {
-            let stamp = || -> io::Result<_> {
-                Ok(if is_object(path) { None } else { Some(Stamp::from_metadata(&std::fs::metadata(path)?)) })
-            };
-            let before = stamp()?;
-            let form = Input::open(path)?.into_form(path, rules)?;
-            // If the file was replaced meanwhile, the form may be that of either file, so `verify` reads it again.
-            anyhow::Ok(Self { form, stamp: before.filter(|_| stamp().is_ok_and(|after| after == before)) })
-        };
-        read().with_context(|| format!("cannot read {}", path.display()))
-    }
-
-    /// Returns true if documents are read from a file with this form. `again` is the record of their reading, which has
-    /// begun.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn verify(&self, path: &Path, rules: &InputRules, again: &Reading) -> anyhow::Result<bool> {
-        let stamp = again.part().stamp;
-        if (stamp.is_some() && stamp == self.stamp) || again.has_version() {
-            return Ok(true);
-        }
-        let now = Self::new(path, rules)?;
-        Ok(now.stamp == stamp && now.form.is_same(&self.form))
-    }
-}
 
 /// Returns the form of a single file for the documents of all inputs.
 ///

@@ -13,14 +13,13 @@ use anyhow::Context;
 use super::annotate::Added;
 use super::choose::choose;
 use super::copy::{Copier, Finished, Outputs};
-use super::forms::EarlyForm;
 use super::options::{Checkpoints, Options, TableOfRun, TextOptions, folder_beside};
 use super::output::{Output, Plan};
 use super::passages::benchmark::Benchmarks;
 use super::passages::steps;
 use super::prefer::{Choice, Rules};
-use super::referents::Referents;
 use super::report::Report;
+use super::revisit::Referents;
 use super::sink::{KeepSink, Kept, PageTexts, StoredTexts};
 use super::sizes::{Sizes, TableSizes};
 use super::spool::{Spool, Spooled};
@@ -29,7 +28,6 @@ use super::texts::{InputField, TextPlan, Texts};
 use super::verify::table_texts::TableTexts;
 use super::verify::texts::TextFile;
 use super::verify::{self, LostMax, Verifier};
-use super::walk::Walk;
 use crate::formats::form::Form;
 use crate::sink::copied::Copied;
 use crate::sink::whole_lines::WholeLines;
@@ -37,6 +35,7 @@ use crate::sink::{COPIED, Counts, Extent, Sink};
 use crate::source::inputs::InputNames;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
+use crate::source::second_reading::{Again, EarlyForm, RowParts, SecondReading};
 
 /// The documents of a run: where they go, and which of them are kept.
 pub struct Keeping<'a> {
@@ -53,6 +52,8 @@ pub struct Keeping<'a> {
     checkpoints: Option<Checkpoints<'a>>,
     /// True if texts are written instead of documents.
     writes_texts: bool,
+    /// What is read again of each document that is copied.
+    again: Again,
     /// Counts of the texts that are written, if any are.
     text_counts: Arc<TextCounts>,
     benchmarks: Option<Benchmarks>,
@@ -89,6 +90,7 @@ impl<'a> Keeping<'a> {
         };
         let forms: Vec<Form> = early.iter().map(|early| early.form.clone()).collect();
         let writes_texts = options.texts.is_some();
+        let again = options.read_again();
         let text_counts = Arc::new(TextCounts::default());
         let outputs = match options.copies() {
             true => {
@@ -97,8 +99,8 @@ impl<'a> Keeping<'a> {
                     options: &options,
                     inputs,
                     names,
-                    readings,
                     forms: &forms,
+                    again: &again,
                     checkpoints: checkpoints.as_ref(),
                     waits: !options.copies_at_once(rules),
                 };
@@ -117,6 +119,7 @@ impl<'a> Keeping<'a> {
             outputs,
             checkpoints,
             writes_texts,
+            again,
             text_counts,
             benchmarks,
             counts: Arc::default(),
@@ -144,21 +147,26 @@ impl<'a> Keeping<'a> {
         let needs_texts = self.options.needs_texts() || self.writes_texts;
         let file = self.texts()?;
         let texts = needs_texts.then_some(StoredTexts { received: texts, file });
-        KeepSink::new(inner, names, self.copier()?, spool, texts)
+        KeepSink::new(inner, names, self.copier_at_once()?, spool, texts)
     }
 
-    /// Returns a second reading of the inputs. If `column` is given, only this column of tables is read.
-    fn walk(&self, column: Option<String>) -> Walk {
-        let forms = Arc::clone(&self.forms);
-        Walk::new(self.inputs.to_vec(), self.readings.to_vec(), self.input_rules.clone(), forms, column)
+    /// Returns a second reading of the inputs.
+    fn read_again(&self, again: Again) -> SecondReading {
+        let (inputs, readings, forms) =
+            (self.inputs.to_vec(), self.readings.to_vec(), Arc::clone(&self.forms));
+        SecondReading::new(inputs, readings, self.input_rules.clone(), forms, again)
+    }
+
+    /// Creates a copier of the documents that `choice` keeps.
+    fn copier(&self, outputs: Outputs, choice: Choice) -> Copier {
+        Copier::new(self.read_again(self.again.clone()), outputs, choice, Arc::clone(&self.counts))
     }
 
     /// Returns a copier that works during the run, or `None` if the choice is known only at the end.
-    fn copier(&mut self) -> anyhow::Result<Option<Copier>> {
+    fn copier_at_once(&mut self) -> anyhow::Result<Option<Copier>> {
         let at_once = self.options.copies_at_once(self.rules);
         let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
-        let mut copier =
-            Copier::new(self.walk(None), outputs, Choice::first(self.rules), Arc::clone(&self.counts));
+        let mut copier = self.copier(outputs, Choice::first(self.rules));
         if let Some(checkpoints) = &self.checkpoints
             && let Some((_, last)) = checkpoints.earlier
         {
@@ -246,10 +254,10 @@ impl<'a> Keeping<'a> {
         table: Option<&TableOfRun<'_>>,
     ) -> anyhow::Result<Finished> {
         if let Some(referents) = &mut outputs.revisit {
-            self.walk(None).collect_referents(&choice, spooled, referents)?;
+            referents.collect(self.read_again(Again::default()), &choice, spooled)?;
         }
         let sizes = self.options.cluster_sizes.then(|| sizes(spooled, table)).transpose()?;
-        let copier = Copier::new(self.walk(None), outputs, choice, Arc::clone(&self.counts));
+        let copier = self.copier(outputs, choice);
         let mut copier = copier.with_accounts(self.options.by.clone()).with_sizes(sizes);
         spooled.each(|_, decision| {
             let text = || {
@@ -281,8 +289,8 @@ impl<'a> Keeping<'a> {
         if let (Some(texts), Some(benchmarks)) = (&texts, &self.benchmarks) {
             spooled = steps::compare(&mut spooled, texts, benchmarks, self.new_spool()?)?;
         }
-        let walk = |column| self.walk(column);
-        let (choice, sources) = choose(&self.options, self.rules, walk, &mut spooled)?;
+        let reading = |fields| self.read_again(Again::new(fields, RowParts::None));
+        let (choice, sources) = choose(&self.options, self.rules, reading, &mut spooled)?;
         let mut verified = None;
         if let (Some(texts), Some(lost_max)) = (&texts, self.options.verify) {
             let (checked, counts) = self.verify((&mut spooled, &choice, texts), lost_max, table)?;
@@ -329,9 +337,10 @@ struct Opening<'o> {
     inputs: &'o [PathBuf],
     /// The name of each input's file in an output folder.
     names: &'o [PathBuf],
-    readings: &'o [Arc<Reading>],
     /// The forms of the inputs.
     forms: &'o [Form],
+    /// What is read again of each document that is copied.
+    again: &'o Again,
     checkpoints: Option<&'o Checkpoints<'o>>,
     /// True if documents are copied only at the end of the run.
     waits: bool,
@@ -386,11 +395,9 @@ impl Opening<'_> {
         let added = Added { cut: self.options.cuts(), ..self.options.added() };
         let plan = TextPlan {
             path: path.to_owned(),
-            inputs: self.inputs.to_vec(),
-            readings: self.readings.to_vec(),
-            rules: texts.rules,
             fields: texts.fields,
             added: self.options.annotate.then_some(added),
+            again: self.again.clone(),
             counts: Arc::clone(counts),
             checkpoints: self.checkpoint_folder().map(Path::to_owned),
         };

@@ -5,7 +5,7 @@
 //!
 //! In: conclusions (verdicts and dead letters) in the order of the inputs ([`KeepSink`](sink::KeepSink)). Out: files of
 //! documents ([`copy`]) and of clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the
-//! inputs are read again ([`walk`]), and copied record by record.
+//! inputs are read again ([`SecondReading`](crate::source::second_reading)), and copied record by record.
 //!
 //! ```text
 //!                    first of each cluster                  any other preference
@@ -41,9 +41,7 @@ pub(crate) mod parts;
 pub(crate) mod passages;
 pub(crate) mod prefer;
 mod rank;
-pub(crate) mod referents;
 pub(crate) mod report;
-mod reread;
 pub(crate) mod revisit;
 pub(crate) mod sink;
 pub(crate) mod sizes;
@@ -51,7 +49,6 @@ pub(crate) mod spool;
 pub(crate) mod table_file;
 pub mod texts;
 pub(crate) mod verify;
-mod walk;
 mod wrong_option;
 
 use serde::{Deserialize, Serialize};
@@ -129,6 +126,29 @@ impl Decision {
             text_chars: verdict.text_chars.unwrap_or(0),
             fetched_at_ms: verdict.fetched_at.map(Timestamp::as_ms),
             published_at_ms: published_at.map(|time| time.earliest_ms()),
+            text: None,
+            written: None,
+            check: None,
+            benchmark: None,
+        }
+    }
+
+    /// Returns document `number` of the cluster founded by document `founder`, for tests.
+    #[cfg(test)]
+    fn of_cluster(number: u64, founder: u64) -> Self {
+        Self {
+            input: 0,
+            number,
+            kind: if number == founder { Kind::Unique } else { Kind::NearDuplicate },
+            page_id: number.to_string(),
+            url: format!("http://host/{number}"),
+            cluster_id: Some(founder.to_string()),
+            founded: founder,
+            canonical_page_id: Some(founder.to_string()),
+            canonical_url: Some("http://founder/".to_owned()),
+            text_chars: 0,
+            fetched_at_ms: None,
+            published_at_ms: None,
             text: None,
             written: None,
             check: None,

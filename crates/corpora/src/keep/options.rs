@@ -14,7 +14,7 @@ use super::texts::{InputField, format_of};
 use super::verify::LostMax;
 use super::verify::table_texts::Founded;
 use crate::sink::{Extent, Extents};
-use crate::source::rules::InputRules;
+use crate::source::second_reading::{Again, RowParts};
 
 /// Options of a run: the outputs for documents, and the choice of those that are kept.
 pub struct Options {
@@ -56,8 +56,6 @@ pub struct Options {
 pub struct TextOptions {
     /// The fields of the input that are written.
     pub fields: Vec<InputField>,
-    /// The rules of the first reading, which also select the columns of `fields`.
-    pub rules: InputRules,
 }
 
 /// Options about passages that documents share with benchmarks or with many other documents.
@@ -176,6 +174,14 @@ impl Options {
     /// documents.
     pub(super) fn keeps_first(&self, rules: Rules) -> bool {
         self.prefer.is_known_at_once(rules) && self.source_removed_max.is_none() && !self.compares()
+    }
+
+    /// Returns what is read again of each document that is copied.
+    pub(super) fn read_again(&self) -> Again {
+        let written = self.texts.iter().flat_map(|texts| &texts.fields).map(InputField::first);
+        let fields = written.chain(self.by.as_ref().and_then(Field::column)).collect();
+        let are_rows_written = self.texts.is_none() || self.drop.is_some();
+        Again::new(fields, if are_rows_written { RowParts::Whole } else { RowParts::Mapped })
     }
 
     /// Returns the groups of fields that annotated documents get.

@@ -286,24 +286,8 @@ mod tests {
 
     /// Creates document `number` of the cluster founded by `founder`, on one of three hosts.
     fn decision(number: u64, founder: u64, text_chars: u32) -> Decision {
-        Decision {
-            input: 0,
-            number,
-            kind: if number == founder { Kind::Unique } else { Kind::NearDuplicate },
-            page_id: number.to_string(),
-            url: format!("http://host{}.example/{number}", number % 3),
-            cluster_id: Some(founder.to_string()),
-            founded: founder,
-            canonical_page_id: Some(founder.to_string()),
-            canonical_url: None,
-            text_chars,
-            fetched_at_ms: None,
-            published_at_ms: None,
-            text: None,
-            written: None,
-            check: None,
-            benchmark: None,
-        }
+        let url = format!("http://host{}.example/{number}", number % 3);
+        Decision { url, text_chars, ..Decision::of_cluster(number, founder) }
     }
 
     proptest! {

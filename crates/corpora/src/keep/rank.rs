@@ -4,11 +4,12 @@ use super::Decision;
 use super::fields::Field;
 use super::guard::Sources;
 use super::prefer::{Choice, Prefer, Rank};
-use super::walk::Walk;
+use crate::formats::originals::Original;
+use crate::source::second_reading::SecondReading;
 
 /// Ranks documents by a preference, and groups them by fields, which may depend on their content.
 pub(crate) struct Ranker {
-    walk: Walk,
+    reading: SecondReading,
     needs: Needs,
     choice: Choice,
     ordinal: u64,
@@ -33,13 +34,11 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
-    /// Returns the column of tables that is needed, or `None` if there is not exactly one.
+    /// Returns the top-level fields of documents that are needed.
     #[must_use]
-    pub(crate) fn column(&self) -> Option<String> {
+    pub(crate) fn fields(&self) -> Vec<String> {
         let fields = self.one_per.iter().chain(&self.source).filter_map(Field::column);
-        let mut columns: Vec<String> = self.prefer.field().into_iter().chain(fields).collect();
-        columns.dedup();
-        columns.pop().filter(|_| columns.is_empty())
+        self.prefer.field().into_iter().chain(fields).collect()
     }
 
     fn needs_content(&self, decision: &Decision) -> bool {
@@ -65,11 +64,11 @@ pub(crate) struct Ranked {
 }
 
 impl Ranker {
-    /// Creates a ranker. It reads from `walk` only if the verdicts are not sufficient.
+    /// Creates a ranker. It uses `reading` only if the verdicts are not sufficient.
     #[must_use]
-    pub(crate) fn new(walk: Walk, needs: Needs, choice: Choice) -> Self {
+    pub(crate) fn new(reading: SecondReading, needs: Needs, choice: Choice) -> Self {
         Self {
-            walk,
+            reading,
             needs,
             choice,
             ordinal: 0,
@@ -86,20 +85,21 @@ impl Ranker {
     /// The document cannot be read.
     pub(crate) fn rank(&mut self, decision: &Decision) -> anyhow::Result<()> {
         let Needs { prefer, one_per, source } = &self.needs;
-        let json = match self.needs.needs_content(decision) {
-            true => self.walk.find((decision.input, decision.number), |_, _| Ok(()))?.into_json(),
+        let original = match self.needs.needs_content(decision) {
+            true => Some(self.reading.find((decision.input, decision.number), |_, _| anyhow::Ok(()))?),
             false => None,
         };
+        let json = original.as_ref().and_then(Original::json);
         let rank = prefer
             .rank_from_verdict(decision)
-            .unwrap_or_else(|| json.as_ref().map_or(Rank::None, |json| prefer.rank_from_content(json)));
+            .unwrap_or_else(|| json.map_or(Rank::None, |json| prefer.rank_from_content(json)));
         match rank {
             Rank::None => self.lacking += 1,
             Rank::Date(_) => self.dates_and_numbers.0 += 1,
             Rank::Number(_) => self.dates_and_numbers.1 += 1,
             Rank::Whole(_) => {}
         }
-        let value = |field: &Option<Field>| field.as_ref()?.value(decision, json.as_deref());
+        let value = |field: &Option<Field>| field.as_ref()?.value(decision, json);
         let group = value(one_per);
         self.lacking_group += u64::from(one_per.is_some() && group.is_none());
         self.choice.offer(self.ordinal, decision, rank, group.as_deref());

@@ -1,22 +1,32 @@
 //! Replaces duplicates in WARC files by `revisit` records (ISO 28500:2017, WARC 1.1, section 6.7). Such a
 //! record documents the visit, with its time and HTTP headers, but does not contain the payload.
 //!
-//! In: the response record of a dropped document, and the data about the canonical document
-//! ([`Referents`](super::referents)). Out: the record that is written instead.
+//! In: the response record of a dropped document, and the data about the canonical document of its cluster, which
+//! [`Referents`] stores. Out: the record that is written instead.
 //!
 //! * If the payloads are identical, byte by byte, the record has the standard profile for that, and programs
 //!   that replay the archive show the payload of the other record.
 //! * Near-duplicates need another profile. The standard allows further profiles, and tells readers to ignore
 //!   records with an unknown profile. Ours ([`DUPLICATE_PROFILE`]) means: the main text is the same as, or
 //!   similar to, that of the other document, and the payload was removed.
+//!
+//! Memory: about 40 bytes per cluster. The file of [`Referents`] has about 300 bytes per cluster, and is deleted when the
+//! process ends. With `--checkpoint` it has a name, and a continued run can use it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 
 use data_encoding::BASE32;
+use serde::{Deserialize, Serialize};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use super::referents::Referent;
+use super::Decision;
+use super::verify::texts::{TextFile, TextPlace, length};
+use crate::sink::Extent;
 use leitong_text::page::HttpHead;
 
 /// The profile of records whose payload equals that of the record they refer to.
@@ -167,6 +177,102 @@ fn one_line(url: &str) -> Cow<'_, str> {
     }
 }
 
+/// The data about a document to which revisit records refer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Referent {
+    /// `WARC-Record-ID`. `None` if the document is not in a WARC file.
+    pub(super) record_id: Option<String>,
+    /// The url of the document.
+    pub(super) url: String,
+    /// `WARC-Date`.
+    pub(super) date: Option<String>,
+    /// `WARC-Payload-Digest`.
+    pub(super) payload_digest: Option<String>,
+    /// The SHA-256 of the payload.
+    pub(super) payload_sha256: Option<String>,
+}
+
+/// A line of the file, with the canonical document of a cluster.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredReferent<T> {
+    /// The log offset of the cluster's founder.
+    founded: u64,
+    referent: T,
+}
+
+/// The canonical documents of clusters, to which revisit records refer.
+pub(crate) struct Referents {
+    lines: TextFile,
+    /// The place of each cluster's line, by the log offset of the cluster's founder.
+    places: HashMap<u64, TextPlace>,
+    /// True if all clusters are present. Otherwise they are added as their documents are copied.
+    is_complete: bool,
+}
+
+impl Referents {
+    /// Creates a nameless file in `folder`.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
+        Ok(Self { lines: TextFile::create(folder)?, places: HashMap::new(), is_complete: false })
+    }
+
+    /// Opens the file at `path` and truncates it to `extent`. Without an extent, creates an empty file.
+    ///
+    /// # Errors
+    /// The operating system's error, or an error if the file is too short, was changed or has other content.
+    pub(crate) fn at(path: &Path, extent: Option<Extent>) -> io::Result<Self> {
+        let lines = TextFile::at(path, extent)?;
+        let mut places = HashMap::new();
+        let mut reader = BufReader::new(File::open(path)?);
+        let (mut at, mut line) = (0, Vec::new());
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            let StoredReferent { founded, .. } =
+                serde_json::from_slice::<StoredReferent<serde::de::IgnoredAny>>(&line)?;
+            places.insert(founded, TextPlace { at, bytes: length(&line)? });
+            at += line.len() as u64;
+            line.clear();
+        }
+        Ok(Self { lines, places, is_complete: false })
+    }
+
+    /// Records that all clusters are present.
+    pub(super) fn complete(&mut self) {
+        self.is_complete = true;
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Syncs everything to disk, and returns the length of the file.
+    ///
+    /// # Errors
+    /// The data cannot be written.
+    pub(crate) fn extent(&mut self) -> io::Result<Extent> {
+        self.lines.extent()
+    }
+
+    /// Stores the canonical document of the cluster of `decision`.
+    pub(super) fn add(&mut self, decision: &Decision, referent: &Referent) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&StoredReferent { founded: decision.founded, referent })?;
+        line.push(b'\n');
+        self.places.insert(decision.founded, self.lines.push(&line)?);
+        Ok(())
+    }
+
+    /// Returns the canonical document of the cluster of `decision`. For a cluster of an earlier run, only the
+    /// url is known.
+    pub(super) fn find(&self, decision: &Decision) -> io::Result<Option<Referent>> {
+        let Some(place) = self.places.get(&decision.founded) else {
+            let url = decision.canonical_url.clone();
+            return Ok(url.map(|url| Referent { url, ..Referent::default() }));
+        };
+        Ok(Some(serde_json::from_slice::<StoredReferent<Referent>>(&self.lines.read(*place)?)?.referent))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,5 +346,28 @@ mod tests {
     fn digests_agree_with_other_programs() {
         // printf abc | sha1sum | xxd -r -p | base32
         assert_eq!(sha1(b"abc"), "sha1:VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5");
+    }
+
+    #[test]
+    fn data_stored_before_a_checkpoint_is_found_after_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("referents");
+        let referent = |number: u64| Referent { url: format!("http://host/{number}"), ..Referent::default() };
+        let mut referents = Referents::at(&path, None).expect("a file");
+        (0..3).for_each(|number| {
+            referents.add(&Decision::of_cluster(number, number), &referent(number)).expect("written")
+        });
+        let extent = referents.extent().expect("on disk");
+        referents.add(&Decision::of_cluster(3, 3), &referent(3)).expect("written");
+        drop(referents);
+        let referents = Referents::at(&path, Some(extent)).expect("the file");
+        for number in 0..3 {
+            assert_eq!(
+                referents.find(&Decision::of_cluster(number, number)).expect("read"),
+                Some(referent(number))
+            );
+        }
+        let founder = referents.find(&Decision::of_cluster(3, 3)).expect("read").expect("its url is known");
+        assert_eq!(founder.url, "http://founder/", "later data is removed");
     }
 }

@@ -5,7 +5,6 @@
 //! stages parse the records in parallel.
 
 pub(crate) mod extension;
-pub(crate) mod extra;
 pub(crate) mod fetch;
 pub(crate) mod folders;
 pub(crate) mod frames;
@@ -21,6 +20,7 @@ pub(crate) mod open;
 pub(crate) mod reading;
 pub(crate) mod record;
 pub(crate) mod rules;
+pub(crate) mod second_reading;
 pub(crate) mod stamp;
 pub(crate) mod warc_base;
 

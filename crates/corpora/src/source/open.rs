@@ -26,6 +26,7 @@ use super::machine_error::MachineError;
 use super::reading::{self, Reading};
 use super::record::{FramingError, ReadSoFar, Source};
 use super::rules::InputRules;
+use super::second_reading::Again;
 use super::stamp::Stamp;
 use crate::formats::form::Form;
 use crate::formats::html::{Html, url_below};
@@ -169,20 +170,16 @@ impl Input {
     /// The first bytes cannot be read.
     pub fn into_source(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
         let (format, opened) = self.opened(rules, read)?;
-        format.read(opened, rules, &Wanted::Mapped(rules))
+        format.read(opened, rules, &Wanted::Mapped)
     }
 
-    /// Returns the records of this input again, unchanged. For a table, `column` selects a single column.
+    /// Returns the records of this input again, unchanged.
     ///
     /// # Errors
     /// The first bytes cannot be read.
-    pub(crate) fn into_originals(
-        self,
-        rules: &InputRules,
-        column: Option<&str>,
-    ) -> io::Result<Box<dyn Originals>> {
+    pub(crate) fn into_originals(self, rules: &InputRules, again: &Again) -> io::Result<Box<dyn Originals>> {
         let (format, opened) = self.opened(rules, Arc::default())?;
-        format.reread(opened, rules, column)
+        format.reread(opened, rules, again)
     }
 
     /// Returns the form in which documents of this input, whose path is `path`, are written.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::extra::ExtraColumns;
 use super::warc_base::WarcBase;
 use leitong_text::page::PageConfig;
 use leitong_text::page::mapping::{InputConfig, Mapping, first_name, pointer_to_field};
@@ -20,8 +19,6 @@ pub struct InputRules {
     pub quotes: bool,
     /// The location of WARC files, if the inputs are indexes. `None` if they are not.
     pub warc_base: Option<Arc<WarcBase>>,
-    /// Columns of tables that are read besides those of the mapping.
-    pub extra: Arc<ExtraColumns>,
 }
 
 impl InputRules {
@@ -47,27 +44,7 @@ impl InputRules {
             &fields.fetched_at,
         ];
         let named = named.into_iter().flatten().cloned().collect();
-        Ok(Self {
-            limits: limits.clone(),
-            mapping,
-            named,
-            quotes: true,
-            warc_base: None,
-            extra: Arc::new(ExtraColumns::new([])),
-        })
-    }
-
-    /// Returns the rules for also reading the columns to which `pointers` lead.
-    #[must_use]
-    pub fn with_extra<'a>(self, pointers: impl Iterator<Item = &'a str>) -> Self {
-        let is_mapped = |name: &String| self.mapping.first_names().any(|known| known == name);
-        let names: Vec<String> = pointers.filter_map(first_name).filter(|name| !is_mapped(name)).collect();
-        Self { extra: Arc::new(ExtraColumns::new(names)), ..self }
-    }
-
-    /// Returns the names of all columns of a table to read, each once.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.mapping.first_names().chain(self.extra.names())
+        Ok(Self { limits: limits.clone(), mapping, named, quotes: true, warc_base: None })
     }
 
     /// Returns the names of the top-level fields with which pointers in the configuration begin.

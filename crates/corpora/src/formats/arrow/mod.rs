@@ -23,6 +23,7 @@ use super::table::{self, Layout, Table, TableOriginals, TableSource};
 use super::{Format, Head, Opened, Wanted};
 use crate::source::record::Source;
 use crate::source::rules::InputRules;
+use crate::source::second_reading::Again;
 
 /// The first bytes of a file.
 const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
@@ -62,14 +63,9 @@ impl Format for Arrow {
         Ok(Box::new(TableSource::new(file, opened.name, rules, opened.read)))
     }
 
-    fn reread(
-        &self,
-        opened: Opened,
-        rules: &InputRules,
-        column: Option<&str>,
-    ) -> io::Result<Box<dyn Originals>> {
+    fn reread(&self, opened: Opened, rules: &InputRules, again: &Again) -> io::Result<Box<dyn Originals>> {
         let file = ArrowFile::open(opened.reader)?.ok();
-        Ok(Box::new(TableOriginals::new(file, column, rules.limits.line_bytes_max)))
+        Ok(Box::new(TableOriginals::new(file, rules, again)))
     }
 
     fn form(&self, path: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {

@@ -19,6 +19,7 @@ use super::originals::Originals;
 use super::{Format, Head, Opened, Wanted};
 use crate::source::record::Source;
 use crate::source::rules::InputRules;
+use crate::source::second_reading::Again;
 
 /// Indexes of WARC files. Every input is one if the location of the WARC files is given.
 pub(crate) struct Cdx;
@@ -45,7 +46,7 @@ impl Format for Cdx {
         Ok(Box::new(Self::records(opened, rules)?))
     }
 
-    fn reread(&self, opened: Opened, rules: &InputRules, _: Option<&str>) -> io::Result<Box<dyn Originals>> {
+    fn reread(&self, opened: Opened, rules: &InputRules, _: &Again) -> io::Result<Box<dyn Originals>> {
         Ok(Box::new(Self::records(opened, rules)?))
     }
 

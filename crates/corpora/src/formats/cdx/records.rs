@@ -111,8 +111,9 @@ impl Source for IndexedRecords {
 impl Originals for IndexedRecords {
     fn next_record(&mut self, _: Option<u64>) -> io::Result<Option<Original>> {
         let Some(Named { line, payload, bytes }) = self.next_named()? else { return Ok(None) };
+        let size = bytes.as_ref().map_or(0, Vec::len) as u64;
         let content = bytes.map_or(Content::TooLarge, |bytes| Content::Bytes(Framing::Warc, bytes));
         let is_page = !matches!(payload, Payload::NoPage);
-        Ok(Some(Original { number: line, is_page, content, json: None }))
+        Ok(Some(Original { number: line, is_page, bytes: size, content, json: None }))
     }
 }

@@ -25,9 +25,10 @@ use super::{Format, Head, Opened, Wanted};
 use crate::source::extension::without_compression;
 use crate::source::record::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::source::rules::{InputRules, truth};
+use crate::source::second_reading::Again;
 use leitong_base::record::Place;
 use leitong_text::page::mapping::WITHDRAWN;
-use leitong_text::page::{Field, Page, PageConfig};
+use leitong_text::page::{Field, Page};
 
 /// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
@@ -75,7 +76,7 @@ impl Format for Csv {
             return Jsonl.read(opened, rules, wanted);
         }
         let Opened { name, reader, .. } = opened;
-        Ok(Box::new(CsvRows::new(reader, name, self.dialect(rules), &rules.limits, wanted)?))
+        Ok(Box::new(CsvRows::new(reader, name, self.dialect(rules), rules, wanted)?))
     }
 
     fn framing(&self, rules: &InputRules) -> Framing {
@@ -83,7 +84,7 @@ impl Format for Csv {
     }
 
     fn form(&self, path: &Path, opened: Opened, rules: &InputRules) -> io::Result<Form> {
-        let first = self.reread(opened, rules, None)?.next_record(None)?;
+        let first = self.reread(opened, rules, &Again::default())?.next_record(None)?;
         let Some(Content::Bytes(_, header)) = first.filter(|first| !first.is_page).map(|first| first.content)
         else {
             return Ok(Form::Unreadable);
@@ -138,10 +139,11 @@ impl<R: Read> CsvRows<R> {
         reader: BufReader<R>,
         input: Arc<str>,
         dialect: Dialect,
-        limits: &PageConfig,
+        rules: &InputRules,
         wanted: &Wanted<'_>,
     ) -> io::Result<Self> {
-        let rows = Rows::new(reader, dialect, limits.line_bytes_max);
+        let rows = Rows::new(reader, dialect, rules.limits.line_bytes_max);
+        let is_first = matches!(wanted, Wanted::Mapped);
         let mut source = Self {
             rows,
             input,
@@ -150,13 +152,13 @@ impl<R: Read> CsvRows<R> {
             columns: Vec::new(),
             json_columns: Vec::new(),
             url_field: None,
-            withdraws: matches!(wanted, Wanted::Mapped(rules) if rules.mapping.is_withdrawn(WITHDRAWN)),
+            withdraws: is_first && rules.mapping.is_withdrawn(WITHDRAWN),
             skipped: Skipped::default(),
             first: None,
-            warns: matches!(wanted, Wanted::Mapped(_)),
+            warns: is_first,
             ended: false,
         };
-        let Some((payload, length)) = source.begin(wanted)? else { return Ok(source) };
+        let Some((payload, length)) = source.begin(rules, wanted)? else { return Ok(source) };
         source.ended = matches!(payload, Payload::Broken(_));
         let place = Place::Line { input: Arc::clone(&source.input), line: 1 };
         source.first = Some(Record { place, span: 0..length, payload });
@@ -165,7 +167,7 @@ impl<R: Read> CsvRows<R> {
 
     /// Reads the names of the columns. Returns the record to emit for the first row, if any, and the length
     /// of the row.
-    fn begin(&mut self, wanted: &Wanted<'_>) -> io::Result<Option<(Payload, u64)>> {
+    fn begin(&mut self, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Option<(Payload, u64)>> {
         let header = match self.rows.next_row() {
             Ok(Some(row)) => row,
             Ok(None) => return Ok(None),
@@ -187,12 +189,12 @@ impl<R: Read> CsvRows<R> {
         };
         self.width = Some(names.len());
         match wanted {
-            Wanted::Only(name) => {
-                let place = |name: &str| names.iter().position(|known| known == name);
-                self.columns.extend(name.and_then(|name| Some((place(name)?, name.to_owned()))));
+            Wanted::Again(again) => {
+                self.columns = found(&names, again.fields.iter().map(String::as_str));
+                self.json_columns = rules.mapping.parent_fields().map(|(_, name, _)| name).collect();
                 Ok(Some((Payload::NoPage, header.length)))
             }
-            Wanted::Mapped(rules) => Ok(match self.map(&names, rules) {
+            Wanted::Mapped => Ok(match self.map(&names, rules) {
                 Ok(()) => None,
                 Err(problem) => Some((Payload::Broken(FramingError::WrongColumns(problem)), header.length)),
             }),
@@ -216,7 +218,7 @@ impl<R: Read> CsvRows<R> {
             return Err(format!("there is no column {name:?}; {}", listed(names)));
         }
         let is_twice = |name: &&str| names.iter().filter(|known| known == name).count() > 1;
-        if let Some(name) = rules.columns().find(is_twice) {
+        if let Some(name) = rules.mapping.first_names().find(is_twice) {
             return Err(format!(
                 "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
                 listed(names)
@@ -225,8 +227,7 @@ impl<R: Read> CsvRows<R> {
         let parent_fields = rules.mapping.parent_fields().map(|(field, name, _)| (field, name));
         let parent_fields: Vec<_> = parent_fields.filter(|(_, name)| place(name).is_some()).collect();
         self.json_columns = parent_fields.iter().map(|(_, name)| name.clone()).collect();
-        self.columns = rules.columns().filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
-        self.columns.sort_unstable();
+        self.columns = found(names, rules.mapping.first_names());
         let has = |is_it: fn(Field) -> bool| {
             fields.iter().chain(&parent_fields).any(|(field, name)| is_it(*field) && place(name).is_some())
         };
@@ -335,6 +336,14 @@ impl<R: Read> CsvRows<R> {
     }
 }
 
+/// Returns index and name of each of the `wanted` columns that a table with these `names` has, in the table's order.
+fn found<'a>(names: &[String], wanted: impl Iterator<Item = &'a str>) -> Vec<(usize, String)> {
+    let place = |name: &str| names.iter().position(|known| known == name);
+    let mut found: Vec<_> = wanted.filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
+    found.sort_unstable();
+    found
+}
+
 /// Returns true for the text of a JSON object or array.
 fn is_json(cell: &str) -> bool {
     cell.trim_start().starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(cell).is_ok()
@@ -389,7 +398,11 @@ impl<R: Read + Send> Source for CsvRows<R> {
 
 #[cfg(test)]
 mod tests {
+    use leitong_text::page::PageConfig;
+    use leitong_text::page::mapping::InputConfig;
+
     use super::*;
+    use crate::source::second_reading::RowParts;
 
     fn rows(text: &[u8], buffer: usize) -> Vec<(u64, String)> {
         rows_of(text, buffer, Dialect { delimiter: b',', quotes: true })
@@ -398,8 +411,10 @@ mod tests {
     fn rows_of(text: &[u8], buffer: usize, dialect: Dialect) -> Vec<(u64, String)> {
         let reader = BufReader::with_capacity(buffer, text);
         let limits = PageConfig { line_bytes_max: 1024, ..PageConfig::default() };
+        let rules = InputRules::new(&limits, &InputConfig::default()).expect("rules");
+        let again = Again::new(vec!["b".to_owned()], RowParts::None);
         let mut source =
-            CsvRows::new(reader, "a.csv".into(), dialect, &limits, &Wanted::Only(Some("b"))).expect("memory");
+            CsvRows::new(reader, "a.csv".into(), dialect, &rules, &Wanted::Again(&again)).expect("memory");
         assert!(matches!(source.next_record(), Ok(Some(Record { payload: Payload::NoPage, .. }))));
         let mut found = Vec::new();
         while let Some(record) = source.next_record().expect("memory") {
@@ -534,15 +549,12 @@ mod tests {
     /// silently.
     #[test]
     fn two_columns_with_one_name_are_refused() {
-        let rules =
-            InputRules::new(&PageConfig::default(), &leitong_text::page::mapping::InputConfig::default())
-                .expect("rules");
+        let rules = InputRules::new(&PageConfig::default(), &InputConfig::default()).expect("rules");
         let first = |text: &'static str| {
             let dialect = Dialect { delimiter: b',', quotes: true };
             let reader = BufReader::new(text.as_bytes());
-            let wanted = Wanted::Mapped(&rules);
             let mut rows =
-                CsvRows::new(reader, "a.csv".into(), dialect, &rules.limits, &wanted).expect("memory");
+                CsvRows::new(reader, "a.csv".into(), dialect, &rules, &Wanted::Mapped).expect("memory");
             format!("{:?}", rows.next_record().expect("memory").expect("a row").payload)
         };
         assert!(first("url,text,text\na,b,c\n").contains("two columns are called"));

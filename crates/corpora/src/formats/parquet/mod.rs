@@ -39,6 +39,7 @@ use super::{Format, Head, Opened, Wanted};
 use crate::source::location::Stored;
 use crate::source::record::{FramingError, Source};
 use crate::source::rules::InputRules;
+use crate::source::second_reading::Again;
 
 /// The first and last bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -82,14 +83,9 @@ impl Format for Parquet {
         Ok(Box::new(TableSource::new(ParquetFile::or_error(stored)?, name, rules, read)))
     }
 
-    fn reread(
-        &self,
-        opened: Opened,
-        rules: &InputRules,
-        column: Option<&str>,
-    ) -> io::Result<Box<dyn Originals>> {
+    fn reread(&self, opened: Opened, rules: &InputRules, again: &Again) -> io::Result<Box<dyn Originals>> {
         let file = ParquetFile::or_error(opened.stored)?.ok();
-        Ok(Box::new(TableOriginals::new(file, column, rules.limits.line_bytes_max)))
+        Ok(Box::new(TableOriginals::new(file, rules, again)))
     }
 
     fn form(&self, path: &Path, opened: Opened, _: &InputRules) -> io::Result<Form> {

@@ -4,13 +4,10 @@
 //! (`timestamp`, `content`), a column with another type is skipped, because it may mean something else. If
 //! the configuration names the column, or it has a field's own name, its type must fit.
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field as Column, Fields};
 
 use super::json::JsonWriter;
-use crate::source::extra::ExtraColumns;
 use crate::source::rules::{InputRules, truth};
 use leitong_base::limits::URL_BYTES_MAX;
 use leitong_text::page::mapping::{WITHDRAWN, segments};
@@ -32,8 +29,6 @@ pub(in crate::formats) struct Columns {
     url_field: Option<String>,
     /// True if a column withdraws pages.
     withdraws: bool,
-    /// The columns that are not part of a page.
-    extra: Arc<ExtraColumns>,
     line_bytes_max: usize,
 }
 
@@ -115,12 +110,10 @@ impl Columns {
             ));
         }
         let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
-        let extra = Arc::clone(&rules.extra);
-        read.extend(extra.names().filter_map(|name| Some((columns.find(name)?.0, name.to_owned(), false))));
         read.sort_unstable();
         let line_bytes_max = rules.limits.line_bytes_max;
         let withdraws = rules.mapping.is_withdrawn(WITHDRAWN);
-        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), withdraws, extra, line_bytes_max })
+        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), withdraws, line_bytes_max })
     }
 
     /// Returns the indexes of the columns that are read.
@@ -155,39 +148,65 @@ impl Columns {
         let mut line = JsonWriter::new(string_bytes_max);
         line.json.push('{');
         if let Some(field) = &self.url_field {
-            line.string(field);
-            line.json.push(':');
+            line.name(field);
             line.string(&url());
         }
         for ((_, name, in_base64), column) in self.read.iter().zip(batch.columns()) {
-            if line.json.len() > 1 {
-                line.json.push(',');
-            }
-            line.string(name);
-            line.json.push(':');
-            let start = line.json.len();
-            match self.json.contains(name) {
-                true => line.json_text(column, row),
-                false => line.value(column, row, *in_base64),
-            }
+            let start = line.field(name, column, row, (*in_base64, self.json.contains(name)));
             if self.withdraws
                 && name == WITHDRAWN
                 && let Some(truth) = truth(&line.json[start..])
             {
                 line.json.replace_range(start.., truth);
             }
-            // A faulty value in an extra column must not cost the page.
-            if self.extra.has(name) {
-                if std::mem::take(&mut line.not_utf8) | line.without_json {
-                    self.extra.count_without_json(name);
-                }
-            } else if line.not_utf8 {
+            if line.not_utf8 {
                 return RowLine::NotUtf8(name.clone());
             }
-            line.without_json = false;
         }
         line.json.push('}');
         if line.is_full() { RowLine::TooLarge } else { RowLine::Whole(line.json.into_bytes()) }
+    }
+}
+
+/// The columns whose values are needed when a table is read again.
+pub(in crate::formats) struct NamedColumns {
+    /// The name of each column, true if its bytes are written in Base64, and true if its strings are parsed as JSON.
+    named: Vec<(String, bool, bool)>,
+}
+
+impl NamedColumns {
+    /// Selects those of `columns` that have one of these `names`. Their values are written as in the first reading.
+    pub(in crate::formats) fn select(columns: &Fields, rules: &InputRules, names: &[String]) -> Self {
+        let mapping = &rules.mapping;
+        let named = names.iter().filter_map(|name| {
+            let kind = columns.find(name)?.1.data_type();
+            let is_base64 = |field| matches!(field, Field::Body(BodyForm::Base64 | BodyForm::Mixed));
+            let is_base64 = mapping.top_fields().any(|(field, known)| known == *name && is_base64(field));
+            let is_json = mapping.parent_fields().any(|(_, known, _)| known == *name);
+            Some((name.clone(), is_base64 && is_bytes(kind), is_json && is_text(kind)))
+        });
+        Self { named: named.collect() }
+    }
+
+    /// Returns an object with the values at `row` of `batch`, or `None` if there are too many. Calls `lost` with the name
+    /// of each column whose value, or a part of it, becomes null because JSON has no such value.
+    pub(in crate::formats) fn object(
+        &self,
+        batch: &RecordBatch,
+        row: usize,
+        mut lost: impl FnMut(&str),
+    ) -> Option<Vec<u8>> {
+        let mut line = JsonWriter::new(usize::MAX);
+        line.json.push('{');
+        for (name, in_base64, is_json) in &self.named {
+            let Some(column) = batch.column_by_name(name) else { continue };
+            line.field(name, column, row, (*in_base64, *is_json));
+            if std::mem::take(&mut line.not_utf8) | std::mem::take(&mut line.without_json) {
+                lost(name);
+            }
+        }
+        line.json.push('}');
+        (!line.is_full()).then(|| line.json.into_bytes())
     }
 }
 
@@ -202,7 +221,7 @@ fn check_names(columns: &Fields, rules: &InputRules) -> Result<(), String> {
         return Err(format!("there is no column {name:?}; {}", listed(columns)));
     }
     let is_twice = |name: &&str| columns.iter().filter(|column| column.name() == name).count() > 1;
-    match rules.columns().find(is_twice) {
+    match rules.mapping.first_names().find(is_twice) {
         Some(name) => Err(format!(
             "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
             listed(columns)

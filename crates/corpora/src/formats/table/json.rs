@@ -51,8 +51,35 @@ impl JsonWriter {
         self.json += &serde_json::to_string(text).unwrap_or_default();
     }
 
+    /// Writes the name of the next field of an object.
+    pub(in crate::formats) fn name(&mut self, name: &str) {
+        if !self.json.ends_with('{') {
+            self.json.push(',');
+        }
+        self.string(name);
+        self.json.push(':');
+    }
+
+    /// Writes a field with the value at `row` of `column`: bytes in Base64 if requested, and strings as the JSON in them
+    /// if requested. Returns the place of the value.
+    pub(in crate::formats) fn field(
+        &mut self,
+        name: &str,
+        column: &ArrayRef,
+        row: usize,
+        (as_base64, is_json): (bool, bool),
+    ) -> usize {
+        self.name(name);
+        let start = self.json.len();
+        match is_json {
+            true => self.json_text(column, row),
+            false => self.value(column, row, as_base64),
+        }
+        start
+    }
+
     /// Writes the JSON inside the string at `row`, or the string itself if it is not JSON.
-    pub(in crate::formats) fn json_text(&mut self, array: &ArrayRef, row: usize) {
+    fn json_text(&mut self, array: &ArrayRef, row: usize) {
         let mut string = Self::new(self.string_bytes_max);
         string.value(array, row, false);
         let text = serde_json::from_str::<String>(&string.json).unwrap_or_default();
@@ -109,7 +136,7 @@ impl JsonWriter {
     }
 
     /// Writes the value at `row` of `array`. With `as_base64`, bytes are written in Base64.
-    pub(in crate::formats) fn value(&mut self, array: &dyn Array, row: usize, as_base64: bool) {
+    fn value(&mut self, array: &dyn Array, row: usize, as_base64: bool) {
         if self.is_full() {
             return;
         }
@@ -171,18 +198,10 @@ impl JsonWriter {
     }
 
     /// Writes an object with the value at `row` of each column.
-    pub(in crate::formats) fn object<'a>(
-        &mut self,
-        columns: impl Iterator<Item = (&'a str, &'a ArrayRef)>,
-        row: usize,
-    ) {
+    fn object<'a>(&mut self, columns: impl Iterator<Item = (&'a str, &'a ArrayRef)>, row: usize) {
         self.json.push('{');
-        for (number, (name, column)) in columns.enumerate() {
-            if number > 0 {
-                self.json.push(',');
-            }
-            self.string(name);
-            self.json.push(':');
+        for (name, column) in columns {
+            self.name(name);
             self.value(column, row, false);
         }
         self.json.push('}');

@@ -6,7 +6,6 @@ mod columns;
 mod fault;
 pub(in crate::formats) mod json;
 mod originals;
-pub(crate) mod row;
 mod source;
 
 use std::fmt;
@@ -22,8 +21,8 @@ use super::Format;
 use crate::source::record::FramingError;
 
 pub(in crate::formats) use fault::{Fault, guarded};
+pub(crate) use originals::Row;
 pub(in crate::formats) use originals::TableOriginals;
-pub(crate) use row::Row;
 pub(in crate::formats) use source::TableSource;
 
 /// Size of a batch of rows in bytes, according to the average row size in the file.

@@ -4,36 +4,59 @@ use std::io;
 
 use arrow_array::{Array, RecordBatch};
 
-use super::row::Row;
+use super::columns::NamedColumns;
 use super::{Chunk, Chunks, Table};
 use crate::formats::originals::{Content, Original, Originals};
+use crate::source::rules::InputRules;
+use crate::source::second_reading::{Again, RowParts};
+
+/// A row of a table that is found again, with all columns that are read.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The batch that contains the row.
+    pub batch: RecordBatch,
+    /// The number of the batch's first row in the file, from 0.
+    pub first: u64,
+    /// The index of the row in the batch, from 0.
+    pub at: usize,
+}
 
 /// A reader that finds rows by number.
 pub(in crate::formats) struct TableOriginals<R> {
     /// `None` if no row of the file can be read.
     rows: Option<R>,
+    /// The columns whose values are needed. `None` if there are none.
+    named: Option<NamedColumns>,
     /// The last chunk that was read.
     chunk: Option<Chunk>,
+    again: Again,
 }
 
 impl<R: Chunks> TableOriginals<R> {
-    /// Creates a reader of the rows of `table`, with all columns or only the named one.
+    /// Creates a reader of the rows of `table`.
     pub(in crate::formats) fn new(
         table: Option<impl Table<Rows = R>>,
-        column: Option<&str>,
-        line_bytes_max: usize,
+        rules: &InputRules,
+        again: &Again,
     ) -> Self {
+        let mut named = None;
         let rows = table.map(|table| {
-            let place = |name| Vec::from_iter(table.schema().fields().find(name).map(|(at, _)| at));
-            let places = column.map(place);
-            table.rows(places.as_deref(), line_bytes_max)
+            let columns = table.schema().fields();
+            named = (!again.fields.is_empty()).then(|| NamedColumns::select(columns, rules, &again.fields));
+            let mapped = rules.mapping.first_names().filter(|_| again.rows == RowParts::Mapped);
+            let names = again.fields.iter().map(String::as_str).chain(mapped);
+            let mut places: Vec<usize> = names.filter_map(|name| Some(columns.find(name)?.0)).collect();
+            places.sort_unstable();
+            places.dedup();
+            let places = (again.rows != RowParts::Whole).then_some(&*places);
+            table.rows(places, rules.limits.line_bytes_max)
         });
-        Self { rows, chunk: None }
+        Self { rows, named, chunk: None, again: again.clone() }
     }
 
-    /// Returns row `number`, from 0, or `None` after the end.
-    fn find(&mut self, number: u64) -> io::Result<Option<Content>> {
-        let Some(rows) = &mut self.rows else { return Ok(Some(Content::Unreadable)) };
+    /// Returns row `number`, from 0, its size in bytes, and its fields as JSON; or `None` after the end.
+    fn find(&mut self, number: u64) -> io::Result<Option<(Content, u64, Option<Vec<u8>>)>> {
+        let Some(rows) = &mut self.rows else { return Ok(Some((Content::Unreadable, 0, None))) };
         while self.chunk.as_ref().is_none_or(|chunk| chunk.rows().end <= number) {
             rows.skip_towards(number);
             self.chunk = rows.next_chunk()?;
@@ -43,12 +66,15 @@ impl<R: Chunks> TableOriginals<R> {
         }
         Ok(Some(match &self.chunk {
             Some(Chunk::Rows { first, batch }) => {
+                // The average of the batch.
                 let bytes = memory(batch) / batch.num_rows().max(1);
                 let at = usize::try_from(number - first).map_err(io::Error::other)?;
-                Content::Row(Row { batch: batch.clone(), first: *first, at, bytes: bytes as u64 })
+                let lost = |column: &str| self.again.count_without_json(column);
+                let json = self.named.as_ref().and_then(|named| named.object(batch, at, lost));
+                (Content::Row(Row { batch: batch.clone(), first: *first, at }), bytes as u64, json)
             }
-            Some(Chunk::TooLarge { .. }) => Content::TooLarge,
-            _ => Content::Unreadable,
+            Some(Chunk::TooLarge { .. }) => (Content::TooLarge, 0, None),
+            _ => (Content::Unreadable, 0, None),
         }))
     }
 }
@@ -62,7 +88,7 @@ fn memory(batch: &RecordBatch) -> usize {
 impl<R: Chunks> Originals for TableOriginals<R> {
     fn next_record(&mut self, wanted: Option<u64>) -> io::Result<Option<Original>> {
         let Some(number) = wanted else { return Ok(None) };
-        let content = self.find(number.saturating_sub(1))?;
-        Ok(content.map(|content| Original { number, is_page: true, content, json: None }))
+        let found = self.find(number.saturating_sub(1))?;
+        Ok(found.map(|(content, bytes, json)| Original { number, is_page: true, bytes, content, json }))
     }
 }

@@ -73,8 +73,8 @@ impl Format for Warc {
     fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
         let reader = WarcReader::new(opened.reader, opened.name, &rules.limits).after(opened.broken);
         Ok(Box::new(match wanted {
-            Wanted::Mapped(_) => reader,
-            Wanted::Only(_) => reader.with_all_records(),
+            Wanted::Mapped => reader,
+            Wanted::Again(_) => reader.with_all_records(),
         }))
     }
 

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use super::benchmark::Benchmarks;
 use crate::formats::form::Form;
+use crate::formats::originals::Content;
 use crate::source::open::Input;
 use crate::source::rules::InputRules;
+use crate::source::second_reading::{Again, RowParts};
 
 /// The formats of benchmarks.
 const NEEDED: &str = "a benchmark must be a file of JSON lines, plain or compressed, or a Parquet file";
@@ -27,25 +29,29 @@ impl Benchmarks {
         self.begin_file(&path.display().to_string());
         let rules = InputRules { warc_base: None, ..rules.clone() };
         let open = || Input::open(path).with_context(|| format!("cannot read {}", path.display()));
-        let is_table = match open()?.into_form(path, &rules)? {
+        let (is_table, fields) = match open()?.into_form(path, &rules)? {
             _ if !open()?.can_be_read_again() => bail!(NEEDED),
             Form::Page | Form::Warc | Form::Csv(_) => bail!(NEEDED),
             Form::Unreadable => bail!("the table cannot be read"),
-            Form::Rows(_) => true,
-            Form::Lines | Form::Empty => false,
+            Form::Rows(form) => {
+                (true, form.schema.fields().iter().map(|column| column.name().clone()).collect())
+            }
+            Form::Lines | Form::Empty => (false, Vec::new()),
         };
         if let Some(format) = open()?.other_format()? {
             bail!("the file is {format}");
         }
-        let mut originals = open()?.into_originals(&rules, None)?;
+        let again = Again::new(fields, RowParts::None);
+        let mut originals = open()?.into_originals(&rules, &again)?;
         for row in 1.. {
             let Some(record) = originals.next_record(Some(row))? else { break };
             let number = record.number;
             let what = if is_table { "row" } else { "line" };
-            let json = if record.bytes().is_some() { record.into_json() } else { None };
+            let is_read = !matches!(record.content, Content::TooLarge | Content::Unreadable);
+            let json = record.json().filter(|_| is_read);
             let json =
                 json.with_context(|| format!("{what} {number} is too long, or the file is damaged"))?;
-            let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&json);
+            let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
             let value: Value =
                 serde_json::from_slice(json).with_context(|| format!("{what} {number} is not JSON"))?;
             self.add(number, &value, normalised)?;

@@ -14,27 +14,9 @@ use crate::keep::prefer::{Choice, Rules};
 use crate::keep::verify::texts::{TextCompressor, TextPlace};
 use crate::sink::whole_lines::WholeLines;
 use leitong_base::random::Random;
-use leitong_cluster::verdict::Kind;
 
 fn decision(number: u64, url: &str, text: Option<TextPlace>) -> Decision {
-    Decision {
-        input: 0,
-        number,
-        kind: Kind::Unique,
-        page_id: number.to_string(),
-        url: url.to_owned(),
-        cluster_id: Some(number.to_string()),
-        founded: number,
-        canonical_page_id: Some(number.to_string()),
-        canonical_url: None,
-        text_chars: 0,
-        fetched_at_ms: None,
-        published_at_ms: None,
-        text,
-        written: None,
-        check: None,
-        benchmark: None,
-    }
+    Decision { url: url.to_owned(), text, ..Decision::of_cluster(number, number) }
 }
 
 /// A document: its url, and its text if it has one.

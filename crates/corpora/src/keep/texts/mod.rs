@@ -1,8 +1,8 @@
 //! Writes the texts of kept documents, instead of the documents themselves: `dedup --as text` and `markdown`.
 //!
 //! In: decisions in the order of the inputs, each with the [`Text`] that the first reading has made of its document,
-//! compressed. Out: one JSON line or Parquet row for each kept document. The inputs are read once more as [records], for
-//! the fields that are written as well. Documents are made in parallel, in batches of about [`BATCH_BYTES`], and written
+//! compressed, and the documents themselves, for the fields that are written as well. Out: one JSON line or Parquet row for
+//! each kept document. Documents are made in parallel, in batches of about [`BATCH_BYTES`], and written
 //! in order by the same [`Output`] as unchanged documents: checkpoints, compression and Parquet files work in the same
 //! way.
 //!
@@ -10,7 +10,6 @@
 
 pub(crate) mod counts;
 pub(crate) mod fields;
-mod records;
 mod row;
 
 use std::path::{Path, PathBuf};
@@ -28,15 +27,13 @@ use super::verify::texts::{TextCompressor, decompressed};
 use crate::formats::form::Form;
 use crate::formats::framing::Framing;
 use crate::formats::jsonl::Jsonl;
+use crate::formats::originals::Original;
 use crate::formats::{self, Format};
 use crate::sink::Extent;
-use crate::source::reading::Reading;
-use crate::source::rules::InputRules;
-use crate::source::{Payload, Record};
+use crate::source::second_reading::Again;
 use counts::TextCounts;
 pub use fields::InputField;
 use leitong_base::record::{Credits, Reason};
-use records::Records;
 use row::Rows;
 
 /// Size of the records and texts that are made together, in bytes.
@@ -99,16 +96,12 @@ impl Text {
 pub(crate) struct TextPlan {
     /// The output file.
     pub path: PathBuf,
-    /// The inputs.
-    pub inputs: Vec<PathBuf>,
-    /// The record of the first reading of each input.
-    pub readings: Vec<Arc<Reading>>,
-    /// The rules of the first reading, which also select the columns of `fields`.
-    pub rules: InputRules,
     /// The fields of the input that are written.
     pub fields: Vec<InputField>,
     /// The groups of fields about the verdict that are added; `None` for no such fields.
     pub added: Option<Added>,
+    /// What is read again of each document.
+    pub again: Again,
     /// The counts to update.
     pub counts: Arc<TextCounts>,
     /// The checkpoint folder, if checkpoints are made while documents are written.
@@ -117,7 +110,7 @@ pub(crate) struct TextPlan {
 
 /// A writer of texts.
 pub(crate) struct Texts {
-    records: Records,
+    again: Again,
     fields: Vec<InputField>,
     added: Option<Added>,
     counts: Arc<TextCounts>,
@@ -130,7 +123,8 @@ pub(crate) struct Texts {
 
 /// A kept document that is not yet written.
 struct Waiting {
-    record: Record,
+    /// The document as JSON, if fields of it are written.
+    json: Vec<u8>,
     /// The compressed text.
     text: Box<[u8]>,
     decision: Decision,
@@ -156,7 +150,7 @@ impl Texts {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn open(plan: TextPlan, extent: Option<Extent>) -> anyhow::Result<Self> {
-        let TextPlan { path, inputs, readings, rules, fields, added, counts, .. } = plan;
+        let TextPlan { path, fields, added, again, counts, .. } = plan;
         let rows = Rows::new(&path, format_of(&path)?, &fields)?;
         let form = rows.as_ref().map_or(Form::Lines, |rows| Form::Rows(Arc::clone(rows.form())));
         let output = Plan {
@@ -171,7 +165,7 @@ impl Texts {
             Some(extent) => Output::resume(output, extent)?,
         };
         Ok(Self {
-            records: Records::new(inputs, readings, rules),
+            again,
             fields,
             added,
             counts,
@@ -188,42 +182,27 @@ impl Texts {
         self.cutter = Some(cutter);
     }
 
-    /// Skips all records up to the one at `place`.
+    /// Takes the document `found` of `decision`, which is kept, and its compressed text.
     ///
     /// # Errors
-    /// The records cannot be read.
-    pub(crate) fn pass_over(&mut self, place: (usize, u64)) -> anyhow::Result<()> {
-        self.records.begin_with(place.0)?;
-        self.records.find(place).map(drop)
-    }
-
-    /// Takes the document of `decision`, which is written if it is kept. `text` returns its compressed text. Returns the
-    /// size of the document in bytes.
-    ///
-    /// # Errors
-    /// The document or its text cannot be read, or earlier documents cannot be written.
+    /// The text is missing, or earlier documents cannot be written.
     pub(crate) fn take(
         &mut self,
         decision: &Decision,
-        is_kept: bool,
         annotation: &Annotation<'_>,
-        text: impl FnOnce() -> anyhow::Result<Option<Box<[u8]>>>,
-    ) -> anyhow::Result<u64> {
-        let record = self.records.find((decision.input, decision.number))?;
-        let bytes = record.bytes();
-        let own_bytes =
-            if record.span.is_empty() { bytes as u64 } else { record.span.end - record.span.start };
-        if is_kept {
-            let canonical = annotation.leitong_canonical.map(str::to_owned);
-            let cluster_size = annotation.leitong_cluster_size;
-            let text = text()?.context(NO_TEXT)?;
-            self.waiting_bytes += bytes + text.len();
-            self.waiting.push(Waiting { record, text, decision: decision.clone(), canonical, cluster_size });
-            if self.waiting_bytes >= BATCH_BYTES || self.waiting.len() >= BATCH_DOCUMENTS {
-                self.write()?;
-            }
+        found: &Original,
+        text: Option<Box<[u8]>>,
+    ) -> anyhow::Result<()> {
+        let json = found.json().filter(|_| !self.fields.is_empty()).unwrap_or_default().to_owned();
+        let canonical = annotation.leitong_canonical.map(str::to_owned);
+        let cluster_size = annotation.leitong_cluster_size;
+        let text = text.context(NO_TEXT)?;
+        self.waiting_bytes += json.len() + text.len();
+        self.waiting.push(Waiting { json, text, decision: decision.clone(), canonical, cluster_size });
+        if self.waiting_bytes >= BATCH_BYTES || self.waiting.len() >= BATCH_DOCUMENTS {
+            self.write()?;
         }
-        Ok(own_bytes)
+        Ok(())
     }
 
     /// Writes all documents that wait.
@@ -232,8 +211,8 @@ impl Texts {
         self.waiting_bytes = 0;
         let (fields, cutter) = (&self.fields, &self.cutter);
         let make = |waiting: Waiting| {
-            let Waiting { record, text, decision, canonical, cluster_size } = waiting;
-            let values = fields::values(json_of(&record.payload), fields);
+            let Waiting { json, text, decision, canonical, cluster_size } = waiting;
+            let values = fields::values(&json, fields);
             let mut text = Text::decompress(&text).context("a stored text is damaged; run again")?;
             let cut = cutter
                 .as_ref()
@@ -275,23 +254,14 @@ impl Texts {
         self.output.extent()
     }
 
-    /// Reads the rest of the inputs, and completes the file.
+    /// Completes the file.
     ///
     /// # Errors
-    /// The file cannot be written, or an input was replaced.
+    /// The file cannot be written.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         self.write()?;
-        self.records.finish()?;
-        self.counts.set_without_json(self.records.without_json());
+        self.counts.set_without_json(self.again.without_json());
         self.output.finish()
-    }
-}
-
-/// Returns the JSON of a record, or an empty slice if the record has none.
-fn json_of(payload: &Payload) -> &[u8] {
-    match payload {
-        Payload::Json(json) | Payload::Head { json: Ok(json), .. } => json,
-        _ => b"",
     }
 }
 

@@ -149,7 +149,7 @@ impl Rows {
         let batch = RecordBatch::try_new(Arc::clone(&self.form.schema), columns)?;
         let first = self.made;
         self.made += documents.len() as u64;
-        Ok(Row { batch, first, at: 0, bytes: 0 })
+        Ok(Row { batch, first, at: 0 })
     }
 }
 
