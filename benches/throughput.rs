@@ -18,7 +18,7 @@ use leitong::pipeline::FingerprintStage;
 use leitong_base::record::{Place, Timestamp};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position};
-use leitong_corpora::source::{Payload, Record};
+use leitong_formats::source::{Payload, Record};
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 use leitong_fingerprint::digest::text_digest;
 use leitong_fingerprint::secret::DigestHash;

@@ -1,4 +1,4 @@
-//! The options of `leitong dedup` that write documents, clusters and reports. [`leitong_corpora::keep`] implements
+//! The options of `leitong dedup` that write documents, clusters and reports. [`leitong_keep`] implements
 //! them.
 
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use super::{passages, texts};
 use crate::config::Config;
 use crate::pipeline::fingerprint_stage::CompressedTexts;
 use crate::pipeline::written_text::WrittenForm;
-use leitong_corpora::keep::{Field, LostMax, Options, Prefer};
-use leitong_corpora::source::is_object;
+use leitong_formats::source::is_object;
+use leitong_keep::{Field, LostMax, Options, Prefer};
 
 #[derive(Debug, Args)]
 #[group(id = "documents")]

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 
 use super::settings::wrong;
 use crate::pipeline::written_text::WrittenForm;
-use leitong_corpora::keep::TextOptions;
-use leitong_corpora::keep::texts::InputField;
+use leitong_keep::TextOptions;
+use leitong_keep::texts::InputField;
 
 #[derive(Debug, Args)]
 #[group(id = "texts")]

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::framing::Dialect;
-use super::table::TableForm;
+use super::table::writer::TableForm;
 
 /// The form of one input's documents.
 #[derive(Debug, Clone)]
-pub(crate) enum Form {
+pub enum Form {
     /// JSON lines.
     Lines,
     /// WARC records.
@@ -27,7 +27,7 @@ pub(crate) enum Form {
 
 /// The form of a CSV file.
 #[derive(Debug)]
-pub(crate) struct CsvForm {
+pub struct CsvForm {
     /// The path of the input.
     pub path: PathBuf,
     /// The row that names the columns.
@@ -38,12 +38,14 @@ pub(crate) struct CsvForm {
 
 impl Form {
     /// Returns true unless the input has nothing to write.
-    pub(crate) fn has_documents(&self) -> bool {
+    #[must_use]
+    pub fn has_documents(&self) -> bool {
         !matches!(self, Self::Unreadable | Self::Empty)
     }
 
     /// Returns true if documents of this form fit into a file of the other.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Csv(a), Self::Csv(b)) => (&a.header, a.dialect) == (&b.header, b.dialect),
             (Self::Rows(a), Self::Rows(b)) => a.is_same(b),

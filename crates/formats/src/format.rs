@@ -1,22 +1,4 @@
-//! The formats of pages in files: one folder each, with what recognises, reads, reads again and describes its files.
-//!
-//! In: the beginning of an input, and its bytes. Out: a [`Source`] of records for the first reading, [`Originals`] for
-//! the second, and the [`Form`] in which documents of the input are written. Everything that asks which formats there
-//! are consults [`FORMATS`], so a new format is a folder and a line there. A format with rows and columns shares
-//! [`table`].
-
-pub(crate) mod arrow;
-pub(crate) mod cdx;
-pub(crate) mod csv;
-pub(crate) mod form;
-pub(crate) mod framing;
-pub(crate) mod html;
-pub(crate) mod jsonl;
-pub(crate) mod originals;
-pub(crate) mod other;
-pub(crate) mod parquet;
-pub(crate) mod table;
-pub(crate) mod warc;
+//! The trait of all formats of files, and what they are given to read.
 
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -25,28 +7,13 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use self::form::Form;
-use self::framing::Framing;
-use self::originals::{Originals, RecordOriginals};
-use self::table::Layout;
-use crate::source::extension::without_compression;
+use super::form::Form;
+use super::framing::Framing;
+use super::originals::{Again, Originals, RecordOriginals};
+use super::table::writer::{Layout, WriteError};
 use crate::source::location::Stored;
 use crate::source::record::{FramingError, ReadSoFar, Source};
 use crate::source::rules::InputRules;
-use crate::source::second_reading::Again;
-
-/// All formats, in the order in which they are tried. The last one takes every input.
-pub(crate) static FORMATS: [&dyn Format; 9] = [
-    &cdx::Cdx,
-    &parquet::Parquet,
-    &arrow::Arrow,
-    &warc::Warc,
-    &other::Other,
-    &html::Html,
-    &csv::CSV,
-    &csv::TSV,
-    &jsonl::Jsonl,
-];
 
 /// A format of pages in files.
 pub(crate) trait Format: Sync {
@@ -76,7 +43,7 @@ pub(crate) trait Format: Sync {
     }
 
     /// Returns how a new file with these columns is written. `None` if files have no typed columns.
-    fn layout_for(&self, _columns: &SchemaRef) -> Option<anyhow::Result<Box<dyn Layout>>> {
+    fn layout_for(&self, _columns: &SchemaRef) -> Option<Result<Box<dyn Layout>, WriteError>> {
         None
     }
 
@@ -89,7 +56,12 @@ pub(crate) trait Format: Sync {
     ///
     /// # Errors
     /// The machine cannot read the input. A fault of its content becomes a record instead.
-    fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>>;
+    fn read(
+        &self,
+        opened: Opened,
+        rules: &InputRules,
+        wanted: &WantedRecords<'_>,
+    ) -> io::Result<Box<dyn Source>>;
 
     /// Returns what separates the records of an input.
     fn framing(&self, _rules: &InputRules) -> Framing {
@@ -101,8 +73,12 @@ pub(crate) trait Format: Sync {
     /// # Errors
     /// The machine cannot read the input.
     fn reread(&self, opened: Opened, rules: &InputRules, again: &Again) -> io::Result<Box<dyn Originals>> {
-        let read = |opened| self.read(opened, rules, &Wanted::Again(again));
-        Ok(Box::new(RecordOriginals::new(opened, self.framing(rules), &rules.limits, read)?))
+        let Opened { name, url, reader, stored, broken, read } = opened;
+        let read = |reader| {
+            let opened = Opened { name, url, reader, stored, broken, read };
+            self.read(opened, rules, &WantedRecords::Again(again))
+        };
+        Ok(Box::new(RecordOriginals::new(reader, self.framing(rules), &rules.limits, read)?))
     }
 
     /// Returns the form in which documents of the input at `path` are written.
@@ -125,7 +101,7 @@ impl PartialEq for dyn Format {
 }
 
 /// The records and columns that are read.
-pub(crate) enum Wanted<'a> {
+pub(crate) enum WantedRecords<'a> {
     /// Pages, with the columns that the rules use.
     Mapped,
     /// All records, with the fields that are read again.
@@ -160,28 +136,4 @@ pub(crate) struct Opened {
     pub broken: Option<FramingError>,
     /// The progress to count bytes in.
     pub read: Arc<ReadSoFar>,
-}
-
-/// Returns the format of an input that begins like this.
-pub(crate) fn recognise(head: &Head<'_>, is_stored: bool) -> Option<&'static dyn Format> {
-    FORMATS.into_iter().find(|format| format.needs_stored() == is_stored && format.recognise(head))
-}
-
-/// Returns the format that belongs to the name of a file, or `None` if it has no known extension.
-pub(crate) fn of_name(path: &Path) -> Option<&'static dyn Format> {
-    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let (_, ending) = without_compression(&name).rsplit_once('.')?;
-    FORMATS.into_iter().find(|format| format.endings().contains(&ending))
-}
-
-/// Returns the format of a file with documents of this form. `None` if a file of any name may have them.
-pub(crate) fn of_form(form: &Form) -> Option<&'static dyn Format> {
-    match form {
-        Form::Rows(form) => Some(form.layout.format()),
-        Form::Csv(form) if form.dialect.delimiter == b'\t' => Some(&csv::TSV),
-        Form::Csv(_) => Some(&csv::CSV),
-        Form::Lines => Some(&jsonl::Jsonl),
-        Form::Warc => Some(&warc::Warc),
-        Form::Page | Form::Unreadable | Form::Empty => None,
-    }
 }

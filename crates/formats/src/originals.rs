@@ -4,13 +4,14 @@
 //! what that code reads is kept until it is known which record it belongs to. Memory: the longest record
 //! allowed, and what is read ahead of it. The bytes of a longer record are discarded.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Opened;
+use arrow_array::RecordBatch;
+
 use super::framing::Framing;
-use super::table::Row;
 use crate::source::record::{Payload, Source};
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
@@ -18,8 +19,65 @@ use leitong_text::page::PageConfig;
 /// Number of bytes that may be read ahead, plus the header of a WARC record.
 const READ_AHEAD_BYTES: usize = 8 << 20;
 
+/// What is read again of each record. It shares its counts with its clones.
+#[derive(Debug, Clone, Default)]
+pub struct Again {
+    /// The names of the top-level fields whose values are needed.
+    pub(crate) fields: Vec<String>,
+    /// The columns of tables that are read in addition to these fields.
+    pub(crate) rows: RowParts,
+    /// Number of values of these fields that cannot be written as JSON, by column.
+    without_json: Arc<Mutex<BTreeMap<String, u64>>>,
+}
+
+/// The columns of tables that are read again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum RowParts {
+    /// No columns, because rows are not written.
+    #[default]
+    None,
+    /// The columns of the first reading, by which the size of a row is known.
+    Mapped,
+    /// All columns, so that rows can be written.
+    Whole,
+}
+
+impl Again {
+    /// Reads only the top-level fields with these names.
+    #[must_use]
+    pub fn fields(mut names: Vec<String>) -> Self {
+        names.sort_unstable();
+        names.dedup();
+        Self { fields: names, ..Self::default() }
+    }
+
+    /// Also reads the columns of the first reading, by which the size of a row is known.
+    #[must_use]
+    pub fn with_sizes(self) -> Self {
+        Self { rows: RowParts::Mapped, ..self }
+    }
+
+    /// Also reads all columns, so that rows can be written.
+    #[must_use]
+    pub fn with_rows(self) -> Self {
+        Self { rows: RowParts::Whole, ..self }
+    }
+
+    /// Counts a value of `column` that cannot be written as JSON.
+    pub(crate) fn count_without_json(&self, column: &str) {
+        let mut counts = self.without_json.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(column.to_owned()).or_default() += 1;
+    }
+
+    /// Returns the number of values that cannot be written as JSON, by column.
+    #[must_use]
+    pub fn without_json(&self) -> BTreeMap<String, u64> {
+        self.without_json.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// The records of an input that is read again, unchanged.
-pub(crate) trait Originals: Send {
+pub trait Originals: Send {
     /// Returns the next record, or `None` at the end. A table has rows only: it returns the row with the number
     /// `wanted`, and no row if none is wanted. Numbers must be requested in ascending order.
     ///
@@ -41,6 +99,17 @@ pub struct Original {
     pub content: Content,
     /// The record as a JSON object, if that differs from its bytes. For a row, only the fields that are needed.
     pub(crate) json: Option<Vec<u8>>,
+}
+
+/// A row of a table, with all columns that are read.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The batch that contains the row.
+    pub batch: RecordBatch,
+    /// The number of the batch's first row in the file, from 0.
+    pub first: u64,
+    /// The index of the row in the batch, from 0.
+    pub at: usize,
 }
 
 /// The content of a record.
@@ -78,19 +147,19 @@ pub(crate) struct RecordOriginals {
 impl RecordOriginals {
     /// Creates a reader of the records into which `read` splits the input.
     pub(super) fn new(
-        opened: Opened,
+        reader: BufReader<Box<dyn Read + Send>>,
         framing: Framing,
         limits: &PageConfig,
-        read: impl FnOnce(Opened) -> io::Result<Box<dyn Source>>,
+        read: impl FnOnce(BufReader<Box<dyn Read + Send>>) -> io::Result<Box<dyn Source>>,
     ) -> io::Result<Self> {
         let bytes_max = limits.line_bytes_max.max(limits.bytes_max) + READ_AHEAD_BYTES;
         let held = Arc::new(Mutex::new(Held::new(bytes_max)));
-        let capacity = opened.reader.capacity();
-        let copying = Copying { inner: opened.reader, held: Arc::clone(&held) };
+        let capacity = reader.capacity();
+        let copying = Copying { inner: reader, held: Arc::clone(&held) };
         let mut reader = BufReader::with_capacity(capacity, Box::new(copying) as Box<dyn Read + Send>);
         // Formats look at the first bytes, which are in the inner buffer already.
         reader.fill_buf()?;
-        let source = read(Opened { reader, ..opened })?;
+        let source = read(reader)?;
         Ok(Self { source, framing, held })
     }
 }

@@ -8,10 +8,11 @@ use std::path::Path;
 
 use serde::de::IgnoredAny;
 
+use super::csv;
 use super::form::Form;
+use super::format::{Format, Head, Opened, WantedRecords};
 use super::html::begins_page;
 use super::jsonl::Jsonl;
-use super::{Format, Head, Opened, Wanted, csv};
 use crate::source::record::{FramingError, Source};
 use crate::source::rules::InputRules;
 
@@ -27,7 +28,12 @@ impl Format for Other {
         other_format(head.start).is_some() || (begins_page(head.start) && !head.is_file)
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+    fn read(
+        &self,
+        opened: Opened,
+        rules: &InputRules,
+        wanted: &WantedRecords<'_>,
+    ) -> io::Result<Box<dyn Source>> {
         let name = other_format(opened.reader.buffer()).unwrap_or(PAGE_FROM_A_PIPE);
         let broken = opened.broken.or(Some(FramingError::OtherFormat(name)));
         Jsonl.read(Opened { broken, ..opened }, rules, wanted)

@@ -12,6 +12,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Decision;
+use crate::error::Result;
 use crate::sink::whole_lines::WholeLines;
 use leitong_base::terminal;
 
@@ -286,7 +287,7 @@ pub(crate) struct Overlap {
 
 impl AccountsReport {
     /// Writes the accounts as CSV or JSON, depending on the name of the file, and reports what they leave out.
-    pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
         let Self { overlaps_left_out, clusters_left_out, .. } = self;
         if *overlaps_left_out > 0 {
             terminal::note(format_args!(
@@ -364,7 +365,7 @@ mod tests {
     use leitong_base::random::Random;
 
     use super::*;
-    use crate::keep::growth::{GROWTH_MAX, growth};
+    use crate::growth::{GROWTH_MAX, growth};
 
     /// Counts documents, each given by its cluster and its source.
     fn accounts(documents: &[(u64, u32)]) -> AccountsReport {

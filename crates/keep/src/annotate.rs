@@ -1,78 +1,53 @@
 //! Adds fields about the verdict to an unchanged document.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::Decision;
 use super::passages::cut::Cut;
 use super::verify::Check;
-use crate::formats::framing::{Dialect, Framing};
-use crate::formats::jsonl::bare_words;
-use leitong_cluster::verdict::Kind;
+use leitong_formats::Framing;
+use leitong_formats::source::Input;
 
-/// The fields that are added to a document.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Annotation<'a> {
-    /// The cluster id. Null for undecidable pages.
-    pub leitong_cluster: Option<&'a str>,
-    /// The kind of the verdict.
-    pub leitong_kind: Kind,
-    /// The page id of the cluster's canonical document.
-    pub leitong_canonical: Option<&'a str>,
-    /// The number of documents in the cluster.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_cluster_size: Option<u64>,
-    /// True if the document is kept only because of `--verify`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_kept_by_verify: Option<bool>,
-    /// The share of the text that is in passages that no kept document has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_lost_share: Option<f64>,
-    /// The longest passage that no kept document has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_lost_passage: Option<&'a str>,
-    /// The finding of `--verify`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_verify_reason: Option<&'a str>,
-    /// The fact of the document and that of the kept document, if facts differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_verify_differs: Option<&'a str>,
-    /// The text of a benchmark with which the document shares a passage, as `FILE#ITEM/POINTER`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_benchmark: Option<&'a str>,
-    /// The passage that the document and the benchmark share.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_benchmark_passage: Option<&'a str>,
-    /// Number of passages that were cut out of the text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_cut_passages: Option<u64>,
-    /// Number of bytes that were cut out of the text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leitong_cut_bytes: Option<u64>,
-    /// The groups of fields that become columns, if the document is a row of a table.
-    #[serde(skip)]
-    pub added: Added,
-}
+/// The fields that are added to a document, each with its group and an example of its value.
+const FIELDS: [(&str, Group, Value<'static>); 13] = [
+    ("leitong_cluster", Group::Verdict, Value::Text(None)),
+    ("leitong_kind", Group::Verdict, Value::Text(None)),
+    // The page id of the cluster's canonical document.
+    ("leitong_canonical", Group::Verdict, Value::Text(None)),
+    ("leitong_cluster_size", Group::ClusterSize, Value::Count(None)),
+    ("leitong_kept_by_verify", Group::Check, Value::Flag(None)),
+    // The share of the text that is in passages that no kept document has, and the longest of these passages.
+    ("leitong_lost_share", Group::Check, Value::Share(None)),
+    ("leitong_lost_passage", Group::Check, Value::Text(None)),
+    ("leitong_verify_reason", Group::Check, Value::Text(None)),
+    // The fact of the document and that of the kept document.
+    ("leitong_verify_differs", Group::Check, Value::Text(None)),
+    // The text of a benchmark with which the document shares a passage, as `FILE#ITEM/POINTER`.
+    ("leitong_benchmark", Group::Benchmark, Value::Text(None)),
+    ("leitong_benchmark_passage", Group::Benchmark, Value::Text(None)),
+    // Numbers of passages and bytes that were cut out of the text.
+    ("leitong_cut_passages", Group::Cut, Value::Count(None)),
+    ("leitong_cut_bytes", Group::Cut, Value::Count(None)),
+];
 
-/// The groups of fields that are added in addition to those about the verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Added {
-    /// The size of the cluster.
-    pub cluster_size: bool,
-    /// The result of verification.
-    pub check: bool,
-    /// The passage of a benchmark.
-    pub benchmark: bool,
-    /// The counts of passages that were cut.
-    pub cut: bool,
+/// A group of fields that are added together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    /// Always added.
+    Verdict,
+    ClusterSize,
+    Check,
+    Benchmark,
+    Cut,
 }
 
 /// The value of a field.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub(super) enum Value<'a> {
     Text(Option<&'a str>),
     Count(Option<u64>),
@@ -80,54 +55,9 @@ pub(super) enum Value<'a> {
     Share(Option<f64>),
 }
 
-/// The names of all fields in JSON.
-pub(super) const FIELDS: [&str; 13] = [
-    "leitong_cluster",
-    "leitong_kind",
-    "leitong_canonical",
-    "leitong_cluster_size",
-    "leitong_kept_by_verify",
-    "leitong_lost_share",
-    "leitong_lost_passage",
-    "leitong_verify_reason",
-    "leitong_verify_differs",
-    "leitong_benchmark",
-    "leitong_benchmark_passage",
-    "leitong_cut_passages",
-    "leitong_cut_bytes",
-];
-
-impl Added {
-    /// Returns the names of the fields that are added to rows of tables, each with an example of its value.
-    pub(super) fn columns(self) -> impl Iterator<Item = (&'static str, Value<'static>)> {
-        let example = Annotation {
-            leitong_cluster: None,
-            leitong_kind: Kind::Unique,
-            leitong_canonical: None,
-            leitong_cluster_size: None,
-            leitong_kept_by_verify: None,
-            leitong_lost_share: None,
-            leitong_lost_passage: None,
-            leitong_verify_reason: None,
-            leitong_verify_differs: None,
-            leitong_benchmark: None,
-            leitong_benchmark_passage: None,
-            leitong_cut_passages: None,
-            leitong_cut_bytes: None,
-            added: self,
-        };
-        example.all().into_iter().filter(move |(name, _)| self.has(name))
-    }
-
-    fn has(self, name: &str) -> bool {
-        match name {
-            "leitong_cluster_size" => self.cluster_size,
-            "leitong_kept_by_verify" | "leitong_lost_share" | "leitong_lost_passage" => self.check,
-            "leitong_verify_reason" | "leitong_verify_differs" => self.check,
-            "leitong_benchmark" | "leitong_benchmark_passage" => self.benchmark,
-            "leitong_cut_passages" | "leitong_cut_bytes" => self.cut,
-            _ => true,
-        }
+impl Value<'_> {
+    fn is_missing(&self) -> bool {
+        matches!(self, Self::Text(None) | Self::Count(None) | Self::Flag(None) | Self::Share(None))
     }
 }
 
@@ -143,69 +73,96 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-impl<'a> Annotation<'a> {
-    /// Returns the fields for the document of `decision`, whose cluster has this canonical page and size.
-    #[must_use]
-    pub(crate) fn new(
-        decision: &'a Decision,
-        canonical: Option<&'a str>,
-        cluster_size: Option<u64>,
-        added: Added,
-    ) -> Self {
-        let check = decision.check.as_deref();
-        let benchmark = decision.benchmark.as_deref();
-        Self {
-            leitong_cluster: decision.cluster_id.as_deref(),
-            leitong_kind: decision.kind,
-            leitong_canonical: canonical,
-            leitong_cluster_size: cluster_size,
-            leitong_kept_by_verify: check.map(Check::keeps),
-            leitong_lost_share: check.map(|check| check.lost_share),
-            leitong_lost_passage: check.map(|check| check.lost_passage.as_str()),
-            leitong_verify_reason: check.map(|check| check.finding.as_str()),
-            leitong_verify_differs: check.and_then(|check| check.differs.as_deref()),
-            leitong_benchmark: benchmark.map(|found| found.benchmark.as_str()),
-            leitong_benchmark_passage: benchmark.map(|found| found.passage.as_str()),
-            leitong_cut_passages: None,
-            leitong_cut_bytes: None,
-            added,
+/// The groups of fields that become columns of tables, in addition to those about the verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Added {
+    /// The size of the cluster.
+    pub cluster_size: bool,
+    /// The result of verification.
+    pub check: bool,
+    /// The passage of a benchmark.
+    pub benchmark: bool,
+    /// The counts of passages that were cut.
+    pub cut: bool,
+}
+
+impl Added {
+    /// Returns the names of the columns that are added to tables, each with an example of its value.
+    pub(super) fn columns(self) -> impl Iterator<Item = (&'static str, Value<'static>)> {
+        FIELDS
+            .into_iter()
+            .filter(move |(_, group, _)| self.has(*group))
+            .map(|(name, _, example)| (name, example))
+    }
+
+    fn has(self, group: Group) -> bool {
+        match group {
+            Group::Verdict => true,
+            Group::ClusterSize => self.cluster_size,
+            Group::Check => self.check,
+            Group::Benchmark => self.benchmark,
+            Group::Cut => self.cut,
         }
     }
+}
 
-    /// Adds the counts of passages and bytes that were cut out of the text.
-    pub(super) fn with_cut(self, cut: Option<Cut>) -> Self {
-        let leitong_cut_passages = cut.map(|cut| cut.passages);
-        Self { leitong_cut_passages, leitong_cut_bytes: cut.map(|cut| cut.bytes), ..self }
+/// Returns the names of all fields that may be added.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().map(|(name, ..)| *name)
+}
+
+/// What is known of a document and added to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Annotation<'a> {
+    /// The decision on the document.
+    pub decision: &'a Decision,
+    /// The page id of the cluster's canonical document.
+    pub canonical: Option<&'a str>,
+    /// The number of documents in the cluster, if it is added.
+    pub cluster_size: Option<u64>,
+    /// What was cut out of the text, if passages are cut.
+    pub cut: Option<Cut>,
+    /// The groups of fields that become columns, if the document is a row of a table.
+    pub added: Added,
+}
+
+impl<'a> Annotation<'a> {
+    /// Returns the values of all fields, in order.
+    fn values(&self) -> [Value<'a>; FIELDS.len()] {
+        let check = self.decision.check.as_deref();
+        let benchmark = self.decision.benchmark.as_deref();
+        [
+            Value::Text(self.decision.cluster_id.as_deref()),
+            Value::Text(Some(self.decision.kind.as_str())),
+            Value::Text(self.canonical),
+            Value::Count(self.cluster_size),
+            Value::Flag(check.map(Check::keeps)),
+            Value::Share(check.map(|check| check.lost_share)),
+            Value::Text(check.map(|check| check.lost_passage.as_str())),
+            Value::Text(check.map(|check| check.finding.as_str())),
+            Value::Text(check.and_then(|check| check.differs.as_deref())),
+            Value::Text(benchmark.map(|found| found.benchmark.as_str())),
+            Value::Text(benchmark.map(|found| found.passage.as_str())),
+            Value::Count(self.cut.map(|cut| cut.passages)),
+            Value::Count(self.cut.map(|cut| cut.bytes)),
+        ]
     }
 
-    /// Returns the names and values of all fields, in order.
-    fn all(&self) -> [(&'static str, Value<'a>); FIELDS.len()] {
-        let values = [
-            Value::Text(self.leitong_cluster),
-            Value::Text(Some(self.leitong_kind.as_str())),
-            Value::Text(self.leitong_canonical),
-            Value::Count(self.leitong_cluster_size),
-            Value::Flag(self.leitong_kept_by_verify),
-            Value::Share(self.leitong_lost_share),
-            Value::Text(self.leitong_lost_passage),
-            Value::Text(self.leitong_verify_reason),
-            Value::Text(self.leitong_verify_differs),
-            Value::Text(self.leitong_benchmark),
-            Value::Text(self.leitong_benchmark_passage),
-            Value::Count(self.leitong_cut_passages),
-            Value::Count(self.leitong_cut_bytes),
-        ];
-        std::array::from_fn(|at| (FIELDS[at], values[at]))
+    /// Returns name and value of the fields that a document has outside of tables: those about the verdict, even
+    /// without a value, and others with one.
+    fn present(&self) -> impl Iterator<Item = (&'static str, Value<'a>)> {
+        let fields = FIELDS.into_iter().zip(self.values());
+        let fields = fields.filter(|((_, group, _), value)| *group == Group::Verdict || !value.is_missing());
+        fields.map(|((name, ..), value)| (name, value))
     }
 
     /// Returns the values of the fields that rows of tables have.
     pub(super) fn row(&self) -> impl Iterator<Item = Value<'a>> {
         let added = self.added;
-        self.all().into_iter().filter(move |(name, _)| added.has(name)).map(|(_, value)| value)
+        let fields = FIELDS.into_iter().zip(self.values());
+        fields.filter(move |((_, group, _), _)| added.has(*group)).map(|(_, value)| value)
     }
-}
 
-impl Annotation<'_> {
     /// Adds the fields to `record`, and replaces those of an earlier run. A line that is not a JSON object is
     /// returned unchanged.
     #[must_use]
@@ -215,16 +172,15 @@ impl Annotation<'_> {
             Framing::Warc => self.added_to_warc(record),
             // An HTML page has no place for additional fields.
             Framing::Page => record,
-            Framing::Csv(dialect) => self.added_to_csv(record, dialect),
+            Framing::Csv(dialect) => {
+                let mut row = record;
+                for value in self.row() {
+                    row.push(dialect.delimiter);
+                    row.extend_from_slice(dialect.field(&value.to_string()).as_bytes());
+                }
+                row
+            }
         }
-    }
-
-    fn added_to_csv(&self, mut row: Vec<u8>, dialect: Dialect) -> Vec<u8> {
-        for value in self.row() {
-            row.push(dialect.delimiter);
-            row.extend_from_slice(csv_field(&value.to_string(), dialect).as_bytes());
-        }
-        row
     }
 
     fn added_to_json(&self, line: &[u8]) -> Option<Vec<u8>> {
@@ -250,12 +206,18 @@ impl Annotation<'_> {
                 None => return record,
             },
         };
-        let present = self.all().into_iter().map(|(name, value)| (header_name(name), value.to_string()));
+        let present = self.present().map(|(name, value)| (header_name(name), value.to_string()));
         let present = present.filter(|(_, value)| !value.is_empty());
         let lines: String =
             present.map(|(name, value)| format!("{name}: {}{line_end}", one_line(&value))).collect();
         record.splice(at..at, lines.into_bytes());
         record
+    }
+}
+
+impl Serialize for Annotation<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.present())
     }
 }
 
@@ -265,21 +227,10 @@ fn header_name(field: &str) -> String {
     field.split('_').map(capitalised).collect::<Vec<_>>().join("-")
 }
 
-/// Formats `value` as a CSV field, with quotes if needed. If quotes are not allowed, characters that need
-/// them become spaces.
-fn csv_field(value: &str, Dialect { delimiter, quotes }: Dialect) -> Cow<'_, str> {
-    let breaks = |byte: u8| byte == delimiter || matches!(byte, b'\n' | b'\r');
-    match value.bytes().any(|byte| breaks(byte) || (quotes && byte == b'"')) {
-        true if !quotes => value.replace(|c: char| u8::try_from(c).is_ok_and(breaks), " ").into(),
-        true => format!("\"{}\"", value.replace('"', "\"\"")).into(),
-        false => value.into(),
-    }
-}
-
 /// Replaces the fields of an earlier run by those of the object `added`. Slower than appending, because all
 /// fields must be parsed.
 fn replaced_in_json(line: &[u8], added: &[u8]) -> Option<Vec<u8>> {
-    let line = bare_words::replaced(line);
+    let line = Input::without_bare_words(line);
     let Others(others) = serde_json::from_slice(&line).ok()?;
     let mut annotated = vec![b'{'];
     for (name, value) in others {
@@ -322,7 +273,7 @@ impl<'de> Deserialize<'de> for Others<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Others<'de>, A::Error> {
                 let mut others = Vec::new();
                 while let Some(name) = map.next_key::<String>()? {
-                    if FIELDS.contains(&name.as_str()) {
+                    if names().any(|added| added == name) {
                         map.next_value::<IgnoredAny>()?;
                     } else {
                         others.push((name, map.next_value()?));
@@ -337,27 +288,23 @@ impl<'de> Deserialize<'de> for Others<'de> {
 
 #[cfg(test)]
 mod tests {
+    use leitong_cluster::verdict::Kind;
+
     use super::*;
 
-    const ANNOTATION: Annotation<'static> = Annotation {
-        leitong_cluster: Some("c1"),
-        leitong_kind: Kind::NearDuplicate,
-        leitong_canonical: Some("a\r\nb"),
-        leitong_cluster_size: None,
-        leitong_kept_by_verify: None,
-        leitong_lost_share: None,
-        leitong_lost_passage: None,
-        leitong_verify_reason: None,
-        leitong_verify_differs: None,
-        leitong_benchmark: None,
-        leitong_benchmark_passage: None,
-        leitong_cut_passages: None,
-        leitong_cut_bytes: None,
-        added: Added { cluster_size: false, check: false, benchmark: false, cut: false },
-    };
+    fn annotated(record: &str, framing: Framing) -> String {
+        let decision = Decision {
+            cluster_id: Some("c1".to_owned()),
+            kind: Kind::NearDuplicate,
+            ..Decision::of_cluster(1, 0)
+        };
+        let (canonical, added) = (Some("a\r\nb"), Added::default());
+        let annotation = Annotation { decision: &decision, canonical, cluster_size: None, cut: None, added };
+        String::from_utf8(annotation.added_to(record.as_bytes().to_vec(), framing)).expect("UTF-8")
+    }
 
     fn json(line: &str) -> String {
-        String::from_utf8(ANNOTATION.added_to(line.as_bytes().to_vec(), Framing::Line)).expect("UTF-8")
+        annotated(line, Framing::Line)
     }
 
     #[test]
@@ -379,7 +326,7 @@ mod tests {
     fn each_field_in_a_warc_header_is_on_one_line() {
         for line_end in ["\r\n", "\n"] {
             let record = ["WARC/1.1", "Content-Length: 4", "", "\n\nab"].join(line_end);
-            let annotated = ANNOTATION.added_to(record.into_bytes(), Framing::Warc);
+            let annotated = annotated(&record, Framing::Warc);
             let expected = [
                 "WARC/1.1",
                 "Content-Length: 4",
@@ -389,7 +336,7 @@ mod tests {
                 "",
                 "\n\nab",
             ];
-            assert_eq!(String::from_utf8(annotated).expect("UTF-8"), expected.join(line_end));
+            assert_eq!(annotated, expected.join(line_end));
         }
     }
 }

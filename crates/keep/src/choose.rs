@@ -9,9 +9,9 @@ use super::options::Options;
 use super::prefer::{Choice, Prefer, Rules};
 use super::rank::{Needs, Ranked, Ranker};
 use super::spool::Spooled;
-use super::wrong_option::WrongOption;
-use crate::source::second_reading::SecondReading;
+use crate::error::{Error, Result};
 use leitong_base::terminal;
+use leitong_formats::SecondReading;
 
 /// Chooses the documents to keep. `reading` reads the inputs again, with the given fields. If the documents had to be
 /// read, also returns their sources.
@@ -20,7 +20,7 @@ pub(super) fn choose(
     rules: Rules,
     reading: impl FnOnce(Vec<String>) -> SecondReading,
     spooled: &mut Spooled,
-) -> anyhow::Result<(Choice, Option<Sources>)> {
+) -> Result<(Choice, Option<Sources>)> {
     let needs = Needs {
         prefer: options.prefer.clone(),
         one_per: options.one_per.clone(),
@@ -37,7 +37,7 @@ pub(super) fn choose(
 }
 
 /// Rejects fields that no document has, and reports how many documents lack them.
-fn check_fields(options: &Options, ranked: &Ranked) -> anyhow::Result<()> {
+fn check_fields(options: &Options, ranked: &Ranked) -> Result<()> {
     let prefer = &options.prefer;
     let value = match prefer {
         Prefer::Highest(pointer) | Prefer::Lowest(pointer) => Some(format!("number or date at {pointer}")),
@@ -84,12 +84,12 @@ struct Lack<'a> {
 }
 
 impl Lack<'_> {
-    fn reject_if_all(&self) -> anyhow::Result<()> {
+    fn reject_if_all(&self) -> Result<()> {
         let Self { option, value, lacking, documents } = self;
         if lacking < documents || *documents == 0 {
             return Ok(());
         }
-        Err(WrongOption::error(format_args!(
+        Err(Error::wrong_option(format_args!(
             "{option}: none of the {documents} documents has a {value}; check the option, or leave it out. No document is \
              written, and the table is not saved"
         )))

@@ -1,14 +1,15 @@
 //! Writes the clusters of a run, one JSON line each.
 
-use std::io;
-
-use anyhow::Context;
 use serde::Serialize;
 
 use super::prefer::Choice;
 use super::spool::Spooled;
+use crate::error::{Context, Result};
 use crate::sink::whole_lines::WholeLines;
 use leitong_cluster::verdict::Kind;
+
+/// Context of errors in writing.
+const CANNOT_WRITE: &str = "cannot write clusters";
 
 /// The start of a cluster's line. The members follow.
 #[derive(Debug, Serialize)]
@@ -38,11 +39,7 @@ impl Choice {
     ///
     /// # Errors
     /// The decisions cannot be read, or the clusters cannot be written.
-    pub(crate) fn write_clusters(
-        &self,
-        spooled: &mut Spooled,
-        lines: &mut WholeLines,
-    ) -> anyhow::Result<u64> {
+    pub(crate) fn write_clusters(&self, spooled: &mut Spooled, lines: &mut WholeLines) -> Result<u64> {
         let mut members: Vec<(u64, u64, u64)> = Vec::new();
         let mut ordinal = 0;
         spooled.each(|at, decision| {
@@ -54,7 +51,6 @@ impl Choice {
         })?;
         members.sort_unstable();
         let mut clusters = 0;
-        let failed = |error: io::Error| anyhow::Error::from(error).context("cannot write clusters");
         for cluster in members.chunk_by(|a, b| a.0 == b.0) {
             for (number, (_, ordinal, at)) in cluster.iter().enumerate() {
                 let decision = spooled.at(*at).context("cannot read decisions again")?;
@@ -65,8 +61,8 @@ impl Choice {
                         size: cluster.len(),
                     };
                     let head = serde_json::to_string(&head)?;
-                    lines.push_text(head.trim_end_matches('}')).map_err(failed)?;
-                    lines.push_text(",\"members\":[").map_err(failed)?;
+                    lines.push_text(head.trim_end_matches('}')).context(CANNOT_WRITE)?;
+                    lines.push_text(",\"members\":[").context(CANNOT_WRITE)?;
                 }
                 let member = Member {
                     page_id: &decision.page_id,
@@ -75,13 +71,13 @@ impl Choice {
                     kept: self.keeps(*ordinal, &decision),
                     kept_by_verify: decision.is_kept_by_verify(),
                 };
-                lines.push_text(if number == 0 { "" } else { "," }).map_err(failed)?;
-                lines.push_text(&serde_json::to_string(&member)?).map_err(failed)?;
+                lines.push_text(if number == 0 { "" } else { "," }).context(CANNOT_WRITE)?;
+                lines.push_text(&serde_json::to_string(&member)?).context(CANNOT_WRITE)?;
             }
-            lines.push_text("]}\n").map_err(failed)?;
+            lines.push_text("]}\n").context(CANNOT_WRITE)?;
             clusters += 1;
         }
-        lines.flush().map_err(failed)?;
+        lines.flush().context(CANNOT_WRITE)?;
         Ok(clusters)
     }
 }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
-
 use super::Decision;
 use super::accounts::{Accounts, AccountsReport, Fate};
 use super::annotate::{Added, Annotation};
@@ -14,12 +12,11 @@ use super::revisit::{Referent, Referents, Response};
 use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
-use crate::formats::framing::Framing;
-use crate::formats::originals::{Content, Original};
+use crate::error::{Context, Error, Result};
 use crate::sink::copied::Copied;
 use crate::sink::{COPIED, Counts, Extent, Extents};
-use crate::source::second_reading::SecondReading;
 use leitong_base::terminal;
+use leitong_formats::{Content, Framing, Original, SecondReading};
 
 /// The outputs of documents.
 pub(crate) struct Outputs {
@@ -132,7 +129,7 @@ impl Copier {
     ///
     /// # Errors
     /// The records cannot be read.
-    pub(crate) fn pass_over(&mut self, (input, number): (usize, u64)) -> anyhow::Result<()> {
+    pub(crate) fn pass_over(&mut self, (input, number): (usize, u64)) -> Result<()> {
         self.reading.begin_with(input)?;
         while let Some((_, original)) = self.reading.next_record(input)? {
             if original.number >= number {
@@ -146,12 +143,11 @@ impl Copier {
     ///
     /// # Errors
     /// The documents cannot be written.
-    pub(crate) fn extents(&mut self) -> anyhow::Result<Extents> {
+    pub(crate) fn extents(&mut self) -> Result<Extents> {
         let outputs = [("keep", &mut self.outputs.keep), ("drop", &mut self.outputs.drop)];
         let outputs = outputs.into_iter().filter_map(|(name, output)| Some((name, output.as_mut()?)));
-        let mut extents: Extents = outputs
-            .map(|(name, output)| Ok((name.to_owned(), output.extent()?)))
-            .collect::<anyhow::Result<_>>()?;
+        let mut extents: Extents =
+            outputs.map(|(name, output)| Ok((name.to_owned(), output.extent()?))).collect::<Result<_>>()?;
         if let Some(texts) = &mut self.outputs.texts {
             extents.insert("keep".to_owned(), texts.extent()?);
         }
@@ -170,8 +166,8 @@ impl Copier {
     pub(crate) fn copy(
         &mut self,
         decision: &Decision,
-        text: impl FnOnce() -> anyhow::Result<Option<Box<[u8]>>>,
-    ) -> anyhow::Result<()> {
+        text: impl FnOnce() -> Result<Option<Box<[u8]>>>,
+    ) -> Result<()> {
         let is_kept = self.choice.keeps(self.ordinal, decision);
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
@@ -235,7 +231,7 @@ impl Copier {
     ///
     /// # Errors
     /// The records before it cannot be read or written.
-    pub(crate) fn leave_out(&mut self, input: usize, number: u64) -> anyhow::Result<()> {
+    pub(crate) fn leave_out(&mut self, input: usize, number: u64) -> Result<()> {
         let keep = &mut self.outputs.keep;
         self.reading
             .pass_to((input, number), |input, passed| keep_other_record(keep, input, passed))
@@ -246,7 +242,7 @@ impl Copier {
     ///
     /// # Errors
     /// The files cannot be written.
-    pub(crate) fn finish(mut self) -> anyhow::Result<Finished> {
+    pub(crate) fn finish(mut self) -> Result<Finished> {
         while let Some((input, original)) = self.reading.next_record(usize::MAX)? {
             keep_other_record(&mut self.outputs.keep, input, &original)?;
         }
@@ -279,13 +275,13 @@ fn annotation<'a>(
     added: Added,
 ) -> Annotation<'a> {
     let size = |sizes: &Sizes| sizes.get(&decision.founded).copied();
-    let size = decision.cluster_id.as_ref().and(sizes).and_then(size);
-    Annotation::new(decision, choice.canonical(decision), size, added)
+    let cluster_size = decision.cluster_id.as_ref().and(sizes).and_then(size);
+    Annotation { decision, canonical: choice.canonical(decision), cluster_size, cut: None, added }
 }
 
 /// Copies a record that is not a page. Requests and metadata in a WARC file are kept, whichever pages are dropped. The
 /// header of a CSV file is not copied here: the output writes it when it creates a file.
-fn keep_other_record(keep: &mut Option<Output>, input: usize, original: &Original) -> anyhow::Result<()> {
+fn keep_other_record(keep: &mut Option<Output>, input: usize, original: &Original) -> Result<()> {
     match (keep, &original.content) {
         (Some(keep), Content::Bytes(framing, bytes))
             if !original.is_page && !matches!(framing, Framing::Csv(_)) =>
@@ -313,7 +309,7 @@ fn revisit(
     decision: &Decision,
     framing: Framing,
     bytes: &[u8],
-) -> anyhow::Result<Option<Vec<u8>>> {
+) -> Result<Option<Vec<u8>>> {
     // A document with a passage of a benchmark is dropped without a trace.
     if framing != Framing::Warc || decision.cluster_id.is_none() || decision.benchmark.is_some() {
         return Ok(None);
@@ -334,13 +330,13 @@ impl Referents {
         mut reading: SecondReading,
         choice: &Choice,
         spooled: &mut Spooled,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let mut ordinals = 0..;
         spooled.each(|_, decision| {
             if ordinals.next().is_none_or(|ordinal| !choice.is_canonical(ordinal, decision)) {
                 return Ok(());
             }
-            let found = reading.find((decision.input, decision.number), |_, _| anyhow::Ok(()))?;
+            let found = reading.find((decision.input, decision.number), |_, _| Ok::<_, Error>(()))?;
             let referent = match found.content {
                 Content::Bytes(framing, bytes) => referent_of(decision, framing, &bytes),
                 _ => Referent { url: decision.url.clone(), ..Referent::default() },

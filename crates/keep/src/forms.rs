@@ -6,15 +6,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::bail;
 use arrow_schema::FieldRef;
 
-use super::annotate::{Added, FIELDS};
-use super::wrong_option::WrongOption;
-use crate::formats;
-use crate::formats::form::{CsvForm, Form};
-use crate::formats::table::TableForm;
-use crate::source::without_compression;
+use super::annotate::{self, Added};
+use crate::error::{Error, Result};
+use leitong_formats::{FileFormat, Form, TableForm};
 
 /// Message about inputs whose formats do not fit into one file.
 const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines, WARC records, CSV rows and Parquet rows; name a folder, \
@@ -24,7 +20,7 @@ const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines, WARC reco
 ///
 /// # Errors
 /// The inputs do not fit into one file, or its name belongs to another format.
-pub(crate) fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
+pub(crate) fn common(forms: &[Form], output: &Path) -> Result<Form> {
     let form = common_form(forms, output)?;
     // If no input can be read, nothing is written, and any name is right.
     if forms.iter().any(Form::has_documents) {
@@ -34,38 +30,32 @@ pub(crate) fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
 }
 
 /// Refuses a file whose name belongs to another format than the one that is written.
-fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
-    let name = output.to_string_lossy();
-    if let Form::Rows(form) = form
-        && without_compression(&name) != name
-    {
-        let format = form.layout.format();
-        return Err(WrongOption::error(format_args!(
+fn check_name(form: &Form, output: &Path) -> Result<()> {
+    let Some(written) = FileFormat::of_form(form) else { return Ok(()) };
+    if written.is_compressed_twice(output) {
+        return Err(Error::wrong_option(format_args!(
             "{}: {} is compressed internally, if at all; choose a name that ends in .{}",
             output.display(),
-            format.name(),
-            format.endings().first().unwrap_or(&"")
+            written.name(),
+            written.ending()
         )));
     }
-    let (Some(expected), Some(written)) = (formats::of_name(output), formats::of_form(form)) else {
-        return Ok(());
-    };
-    if expected == written {
-        return Ok(());
+    match FileFormat::of_name(output) {
+        Some(expected) if expected != written => Err(Error::wrong_option(format_args!(
+            "{}: this is the name of {}, but documents keep the format of the inputs, which are {}; choose a \
+             name that ends in .{}",
+            output.display(),
+            expected.name(),
+            written.name(),
+            written.ending()
+        ))),
+        _ => Ok(()),
     }
-    Err(WrongOption::error(format_args!(
-        "{}: this is the name of {}, but documents keep the format of the inputs, which are {}; choose a \
-         name that ends in .{}",
-        output.display(),
-        expected.name(),
-        written.name(),
-        written.endings().first().unwrap_or(&"")
-    )))
 }
 
-fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
+fn common_form(forms: &[Form], output: &Path) -> Result<Form> {
     if forms.iter().any(|form| matches!(form, Form::Page)) {
-        return Err(WrongOption::error(format_args!(
+        return Err(Error::wrong_option(format_args!(
             "{}: HTML pages are written to a folder, one file per page; add / to the end of the name",
             output.display()
         )));
@@ -78,7 +68,7 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
             if let Some(Form::Csv(other)) =
                 forms.iter().find(|form| matches!(form, Form::Csv(_)) && !is_same(form))
             {
-                return Err(WrongOption::error(format_args!(
+                return Err(Error::wrong_option(format_args!(
                     "{}: all rows of a file must have the same columns, but {} has others; name a folder, which gets a file for \
                      each input",
                     output.display(),
@@ -86,7 +76,7 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
                 )));
             }
             if !written.all(is_same) {
-                return Err(WrongOption::error(format_args!("{}: {ONE_FORM}", output.display())));
+                return Err(Error::wrong_option(format_args!("{}: {ONE_FORM}", output.display())));
             }
             return Ok(first.clone());
         }
@@ -97,11 +87,11 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
         _ => None,
     });
     if forms.iter().any(|form| form.has_documents() && !matches!(form, Form::Rows(_))) {
-        return Err(WrongOption::error(format_args!("{}: {ONE_FORM}", output.display())));
+        return Err(Error::wrong_option(format_args!("{}: {ONE_FORM}", output.display())));
     }
     for other in tables {
         if let Some(difference) = difference(first, other) {
-            return Err(WrongOption::error(format_args!(
+            return Err(Error::wrong_option(format_args!(
                 "{}: all rows of a file must have the same columns, but {difference}; name a folder, which gets a file for each input",
                 output.display()
             )));
@@ -110,29 +100,28 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     Ok(Form::Rows(Arc::clone(first)))
 }
 
-impl CsvForm {
-    /// Returns the row with the column names, plus the columns of annotations if there are to be any.
-    ///
-    /// # Errors
-    /// The input already has these columns from an earlier run.
-    pub(crate) fn header(&self, added: Option<Added>) -> anyhow::Result<Vec<u8>> {
-        let mut header = self.header.clone();
-        if let Some(added) = added {
-            if let Some(name) =
-                FIELDS.iter().find(|name| memchr::memmem::find(&header, name.as_bytes()).is_some())
-            {
-                bail!(
-                    "{}: the file already has a column {name} from an earlier run; remove its columns leitong_… first",
-                    self.path.display()
-                );
-            }
-            for (name, _) in added.columns() {
-                header.push(self.dialect.delimiter);
-                header.extend_from_slice(name.as_bytes());
-            }
+/// Returns the row with the column names of the CSV file at `path`, plus the columns of annotations if there are to be
+/// any.
+///
+/// # Errors
+/// The input already has these columns from an earlier run.
+pub(crate) fn csv_header(path: &Path, header: &[u8], delimiter: u8, added: Option<Added>) -> Result<Vec<u8>> {
+    let mut header = header.to_vec();
+    if let Some(added) = added {
+        if let Some(name) =
+            annotate::names().find(|name| memchr::memmem::find(&header, name.as_bytes()).is_some())
+        {
+            return Err(Error::refused(format_args!(
+                "{}: the file already has a column {name} from an earlier run; remove its columns leitong_… first",
+                path.display()
+            )));
         }
-        Ok(header)
+        for (name, _) in added.columns() {
+            header.push(delimiter);
+            header.extend_from_slice(name.as_bytes());
+        }
     }
+    Ok(header)
 }
 
 /// Describes the first column in which `other` differs from `first`.

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use anyhow::bail;
-
 use super::accounts::Names;
 use super::prefer::Choice;
 use super::spool::Spooled;
+use crate::error::{Error, Result};
 
 /// Maximum number of sources that the error names.
 const NAMED_MAX: usize = 5;
@@ -34,12 +33,7 @@ impl Sources {
     ///
     /// # Errors
     /// More would be dropped, or the decisions cannot be read.
-    pub(crate) fn check(
-        &self,
-        spooled: &mut Spooled,
-        choice: &Choice,
-        removed_max: f64,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn check(&self, spooled: &mut Spooled, choice: &Choice, removed_max: f64) -> Result<()> {
         let mut counts: Vec<(u64, u64)> = Vec::new();
         let mut documents = (0..).zip(&self.of_documents);
         spooled.each(|_, decision| {
@@ -70,11 +64,11 @@ impl Sources {
         if beyond.len() > NAMED_MAX {
             let _ = write!(named, "\n  and {} more sources", beyond.len() - NAMED_MAX);
         }
-        bail!(
+        return Err(Error::refused(format_args!(
             "--source-removed-max {removed_max}: more than this share of a source would be \
              dropped:{named}\nNo document is written, and the table is not saved. Check the verdicts \
              (--output), then raise the limit or read other inputs"
-        )
+        )));
     }
 }
 

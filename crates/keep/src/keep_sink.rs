@@ -1,17 +1,17 @@
 //! Passes decisions on to the copier and the spool, in front of the sink of verdicts.
 
+use std::io;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
-
-use anyhow::{Context, anyhow};
 
 use super::Decision;
 use super::copy::{Copier, Finished};
 use super::spool::{Spool, Spooled};
 use super::verify::texts::{TextFile, TextPlace};
+use crate::error::{Context, Error, Result};
 use crate::sink::{Extents, Sink};
-use crate::source::inputs::InputNames;
 use leitong_cluster::verdict::Conclusion;
+use leitong_formats::source::InputNames;
 
 /// Maximum number of batches of decisions that wait to be copied.
 const QUEUE_BATCHES: usize = 16;
@@ -47,7 +47,7 @@ pub(super) struct StoredTexts {
 /// A thread that copies documents during the run.
 struct Copying {
     steps: SyncSender<Step>,
-    thread: JoinHandle<anyhow::Result<Finished>>,
+    thread: JoinHandle<Result<Finished>>,
 }
 
 /// A record of an input, with its decision if it has a document.
@@ -87,7 +87,7 @@ impl<S: Sink> KeepSink<S> {
         copier: Option<Copier>,
         spool: Option<Spool>,
         texts: Option<StoredTexts>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self> {
         let copying = copier.map(Copying::start).transpose()?;
         Ok(Self { inner, names, copying, spool, texts })
     }
@@ -96,7 +96,7 @@ impl<S: Sink> KeepSink<S> {
     ///
     /// # Errors
     /// The documents cannot be written.
-    pub(super) fn finish(self) -> anyhow::Result<Kept> {
+    pub(super) fn finish(self) -> Result<Kept> {
         let copied = self.copying.map(Copying::finish).transpose()?;
         let spooled = self.spool.map(Spool::finish).transpose().context(CANNOT_NOTE)?;
         Ok(Kept { copied, spooled, texts: self.texts.and_then(|texts| texts.file) })
@@ -105,7 +105,7 @@ impl<S: Sink> KeepSink<S> {
 
 impl<S> KeepSink<S> {
     /// Takes the texts of a record, and stores what is needed at the end of the run.
-    fn processed(&mut self, conclusion: &Conclusion) -> anyhow::Result<Processed> {
+    fn processed(&mut self, conclusion: &Conclusion) -> Result<Processed> {
         let waits = self.copying.is_none();
         let texts = self.texts.as_mut().map(|texts| texts.store_next(waits)).transpose()?;
         let Stored { text, written, not_stored } = texts.unwrap_or_default();
@@ -122,7 +122,7 @@ impl<S> KeepSink<S> {
     }
 
     /// Sends records to the thread that copies them, if there is one.
-    fn copy(&mut self, processed: Vec<Processed>) -> anyhow::Result<()> {
+    fn copy(&mut self, processed: Vec<Processed>) -> Result<()> {
         if let Some(copying) = self.copying.take() {
             self.copying = Some(copying.send(Step::Copy(processed))?);
         }
@@ -131,7 +131,7 @@ impl<S> KeepSink<S> {
 }
 
 impl<S: Sink> Sink for KeepSink<S> {
-    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()> {
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> Result<()> {
         if self.copying.is_some() || self.spool.is_some() {
             let mut processed = Vec::with_capacity(conclusions.len());
             let mut bytes = 0;
@@ -153,11 +153,11 @@ impl<S: Sink> Sink for KeepSink<S> {
         self.inner.write(conclusions)
     }
 
-    fn flush(&mut self) -> anyhow::Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.inner.flush()
     }
 
-    fn extents(&mut self) -> anyhow::Result<Extents> {
+    fn extents(&mut self) -> Result<Extents> {
         let mut extents = self.inner.extents()?;
         if let Some(spool) = &mut self.spool {
             extents.insert("decisions".to_owned(), spool.extent().context(CANNOT_NOTE)?);
@@ -188,10 +188,13 @@ const CANNOT_NOTE: &str =
 
 impl StoredTexts {
     /// Stores the texts of the next record. The text to write is stored only if documents wait for the end of the run.
-    fn store_next(&mut self, waits: bool) -> anyhow::Result<Stored> {
+    fn store_next(&mut self, waits: bool) -> Result<Stored> {
         // Texts are sent before the record is decided on, so they are here already.
-        let PageTexts { normalised, written } =
-            self.received.recv().context("the texts of a record were not passed on")?;
+        let PageTexts { normalised, written } = self
+            .received
+            .recv()
+            .map_err(io::Error::other)
+            .context("the texts of a record were not passed on")?;
         let Some(file) = &mut self.file else {
             return Ok(Stored { not_stored: written, ..Stored::default() });
         };
@@ -213,7 +216,7 @@ struct Stored {
 }
 
 impl Copying {
-    fn start(mut copier: Copier) -> anyhow::Result<Self> {
+    fn start(mut copier: Copier) -> Result<Self> {
         let (steps, to_do) = mpsc::sync_channel::<Step>(QUEUE_BATCHES);
         let thread = thread::Builder::new().name("copy".to_owned()).spawn(move || {
             for step in to_do {
@@ -232,7 +235,7 @@ impl Copying {
     }
 
     /// Sends a task to the thread. If the thread has ended, returns its error.
-    fn send(self, step: Step) -> anyhow::Result<Self> {
+    fn send(self, step: Step) -> Result<Self> {
         match self.steps.send(step) {
             Ok(()) => Ok(self),
             Err(_) => Err(self.failed()),
@@ -240,13 +243,13 @@ impl Copying {
     }
 
     /// Returns the error that ended the thread.
-    fn failed(self) -> anyhow::Error {
+    fn failed(self) -> Error {
         self.finish()
             .err()
-            .unwrap_or_else(|| anyhow!("the thread that copies documents has ended unexpectedly"))
+            .unwrap_or_else(|| Error::refused("the thread that copies documents has ended unexpectedly"))
     }
 
-    fn finish(self) -> anyhow::Result<Finished> {
+    fn finish(self) -> Result<Finished> {
         drop(self.steps);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

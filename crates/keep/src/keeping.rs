@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use anyhow::Context;
-
 use super::annotate::Added;
 use super::choose::choose;
 use super::copy::{Copier, Finished, Outputs};
+use super::keep_sink::{KeepSink, Kept, PageTexts, StoredTexts};
 use super::options::{Checkpoints, Options, TableOfRun, TextOptions, folder_beside};
 use super::output::{Output, Plan};
 use super::passages::benchmark::Benchmarks;
@@ -20,7 +19,6 @@ use super::passages::steps;
 use super::prefer::{Choice, Rules};
 use super::report::Report;
 use super::revisit::Referents;
-use super::sink::{KeepSink, Kept, PageTexts, StoredTexts};
 use super::sizes::{Sizes, TableSizes};
 use super::spool::{Spool, Spooled};
 use super::texts::counts::TextCounts;
@@ -28,14 +26,12 @@ use super::texts::{InputField, TextPlan, Texts};
 use super::verify::table_texts::TableTexts;
 use super::verify::texts::TextFile;
 use super::verify::{self, LostMax, Verifier};
-use crate::formats::form::Form;
+use crate::error::{Context, Result};
 use crate::sink::copied::Copied;
 use crate::sink::whole_lines::WholeLines;
 use crate::sink::{COPIED, Counts, Extent, Sink};
-use crate::source::inputs::InputNames;
-use crate::source::reading::Reading;
-use crate::source::rules::InputRules;
-use crate::source::second_reading::{Again, EarlyForm, RowParts, SecondReading};
+use leitong_formats::source::{InputNames, InputRules, Reading};
+use leitong_formats::{Again, EarlyForm, Form, SecondReading};
 
 /// The documents of a run: where they go, and which of them are kept.
 pub struct Keeping<'a> {
@@ -67,7 +63,7 @@ impl<'a> Keeping<'a> {
     /// an earlier checkpoint.
     ///
     /// # Errors
-    /// An input or a benchmark cannot be read, or an output cannot be written. [`WrongOption`](super::WrongOption) if
+    /// An input or a benchmark cannot be read, or an output cannot be written. [`Error::WrongOption`] if
     /// the options do not fit the inputs.
     pub fn begin(
         mut options: Options,
@@ -75,7 +71,7 @@ impl<'a> Keeping<'a> {
         input_rules: &'a InputRules,
         log_offset: u64,
         checkpoints: Option<Checkpoints<'a>>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self> {
         let rules = Rules {
             one_per_value: options.one_per.is_some(),
             drop_undecidable: options.drop_undecidable,
@@ -142,7 +138,7 @@ impl<'a> Keeping<'a> {
         inner: S,
         names: InputNames,
         texts: Receiver<PageTexts>,
-    ) -> anyhow::Result<KeepSink<S>> {
+    ) -> Result<KeepSink<S>> {
         let spool = self.spool()?;
         let needs_texts = self.options.needs_texts() || self.writes_texts;
         let file = self.texts()?;
@@ -163,7 +159,7 @@ impl<'a> Keeping<'a> {
     }
 
     /// Returns a copier that works during the run, or `None` if the choice is known only at the end.
-    fn copier_at_once(&mut self) -> anyhow::Result<Option<Copier>> {
+    fn copier_at_once(&mut self) -> Result<Option<Copier>> {
         let at_once = self.options.copies_at_once(self.rules);
         let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
         let mut copier = self.copier(outputs, Choice::first(self.rules));
@@ -177,7 +173,7 @@ impl<'a> Keeping<'a> {
     }
 
     /// Returns the file that stores decisions until the end of the run, or `None` if they are not needed then.
-    fn spool(&self) -> anyhow::Result<Option<Spool>> {
+    fn spool(&self) -> Result<Option<Spool>> {
         let Options { clusters, report, .. } = &self.options;
         let copies_later = self.options.copies() && !self.options.copies_at_once(self.rules);
         if clusters.is_none() && report.is_none() && !copies_later && !self.options.needs_texts() {
@@ -190,13 +186,13 @@ impl<'a> Keeping<'a> {
     }
 
     /// Returns a temporary file for decisions.
-    fn new_spool(&self) -> anyhow::Result<Spool> {
+    fn new_spool(&self) -> Result<Spool> {
         let folder = self.options.temporary_folder();
         Spool::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))
     }
 
     /// Returns the file for the texts of documents, or `None` if none are needed at the end of the run.
-    fn texts(&self) -> anyhow::Result<Option<TextFile>> {
+    fn texts(&self) -> Result<Option<TextFile>> {
         let writes_later = self.writes_texts && !self.options.copies_at_once(self.rules);
         if !self.options.needs_texts() && !writes_later {
             return Ok(None);
@@ -217,7 +213,7 @@ impl<'a> Keeping<'a> {
         (spooled, choice, texts): (&mut Spooled, &Choice, &TextFile),
         lost_max: LostMax,
         table: Option<&TableOfRun<'_>>,
-    ) -> anyhow::Result<(Spooled, verify::Counts)> {
+    ) -> Result<(Spooled, verify::Counts)> {
         let table = table.map(|table| {
             let texts = TableTexts::open(table.folder, table.id, table.founded());
             texts.with_context(|| format!("cannot use the texts in the table {}", table.folder.display()))
@@ -229,12 +225,7 @@ impl<'a> Keeping<'a> {
     }
 
     /// Finds the passages that many kept documents have, which are listed, cut out of texts, or both.
-    fn find_repeated(
-        &mut self,
-        spooled: &mut Spooled,
-        choice: &Choice,
-        texts: &TextFile,
-    ) -> anyhow::Result<()> {
+    fn find_repeated(&mut self, spooled: &mut Spooled, choice: &Choice, texts: &TextFile) -> Result<()> {
         let Some(passages) = &self.options.passages else { return Ok(()) };
         let folder = self.options.temporary_folder();
         let cutter = steps::find_repeated(passages, (spooled, choice, texts), &folder)?;
@@ -252,7 +243,7 @@ impl<'a> Keeping<'a> {
         (spooled, texts): (&mut Spooled, Option<&TextFile>),
         choice: Choice,
         table: Option<&TableOfRun<'_>>,
-    ) -> anyhow::Result<Finished> {
+    ) -> Result<Finished> {
         if let Some(referents) = &mut outputs.revisit {
             referents.collect(self.read_again(Again::default()), &choice, spooled)?;
         }
@@ -273,13 +264,9 @@ impl<'a> Keeping<'a> {
     /// all decisions.
     ///
     /// # Errors
-    /// A document cannot be read or written. [`WrongOption`](super::WrongOption) if the options do not fit the
+    /// A document cannot be read or written. [`Error::WrongOption`] if the options do not fit the
     /// documents.
-    pub fn finish<S: Sink>(
-        mut self,
-        sink: KeepSink<S>,
-        table: Option<&TableOfRun<'_>>,
-    ) -> anyhow::Result<()> {
+    pub fn finish<S: Sink>(mut self, sink: KeepSink<S>, table: Option<&TableOfRun<'_>>) -> Result<()> {
         let Kept { mut copied, spooled, texts } = sink.finish()?;
         let Some(mut spooled) = spooled else {
             copied.iter().for_each(|finished| finished.copied.note());
@@ -289,7 +276,7 @@ impl<'a> Keeping<'a> {
         if let (Some(texts), Some(benchmarks)) = (&texts, &self.benchmarks) {
             spooled = steps::compare(&mut spooled, texts, benchmarks, self.new_spool()?)?;
         }
-        let reading = |fields| self.read_again(Again::new(fields, RowParts::None));
+        let reading = |fields| self.read_again(Again::fields(fields));
         let (choice, sources) = choose(&self.options, self.rules, reading, &mut spooled)?;
         let mut verified = None;
         if let (Some(texts), Some(lost_max)) = (&texts, self.options.verify) {
@@ -353,7 +340,7 @@ impl Opening<'_> {
         texts: Option<TextOptions>,
         input_rules: &InputRules,
         counts: &Arc<TextCounts>,
-    ) -> anyhow::Result<Outputs> {
+    ) -> Result<Outputs> {
         let (options, added) = (self.options, self.options.added());
         let unchanged = options.keep.as_ref().filter(|_| texts.is_none());
         let texts = match (&options.keep, texts) {
@@ -380,7 +367,7 @@ impl Opening<'_> {
         name: &'static str,
         path: Option<&PathBuf>,
         added: Option<Added>,
-    ) -> anyhow::Result<Option<Output>> {
+    ) -> Result<Option<Output>> {
         let Some(path) = path else { return Ok(None) };
         let checkpoints = self.checkpoint_folder().map(|folder| (name, folder.to_owned()));
         let plan = Plan { path, names: self.names, forms: self.forms, added, checkpoints };
@@ -391,7 +378,7 @@ impl Opening<'_> {
     }
 
     /// Opens the output `path` for texts, or continues it where it was at the checkpoint.
-    fn texts(&self, path: &Path, texts: TextOptions, counts: &Arc<TextCounts>) -> anyhow::Result<Texts> {
+    fn texts(&self, path: &Path, texts: TextOptions, counts: &Arc<TextCounts>) -> Result<Texts> {
         let added = Added { cut: self.options.cuts(), ..self.options.added() };
         let plan = TextPlan {
             path: path.to_owned(),
@@ -415,7 +402,7 @@ impl Opening<'_> {
 }
 
 /// Opens the file for the data about the documents that revisit records refer to.
-fn referents(options: &Options, checkpoints: Option<&Checkpoints<'_>>) -> anyhow::Result<Referents> {
+fn referents(options: &Options, checkpoints: Option<&Checkpoints<'_>>) -> Result<Referents> {
     if let Some(checkpoints) = checkpoints {
         let path = checkpoints.folder.join("referents");
         let referents = Referents::at(&path, checkpoints.extent("referents"));
@@ -426,7 +413,7 @@ fn referents(options: &Options, checkpoints: Option<&Checkpoints<'_>>) -> anyhow
 }
 
 /// Counts the documents of each cluster, including those of earlier runs with the same table.
-fn sizes(spooled: &mut Spooled, table: Option<&TableOfRun<'_>>) -> anyhow::Result<Sizes> {
+fn sizes(spooled: &mut Spooled, table: Option<&TableOfRun<'_>>) -> Result<Sizes> {
     let run = spooled.cluster_sizes()?;
     let Some(table) = table else { return Ok(run) };
     let all = TableSizes::add((table.folder, table.id), &run, table.founded(), table.until);

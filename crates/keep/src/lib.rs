@@ -1,11 +1,11 @@
-//! Writes the documents themselves, in addition to the verdicts: kept documents in their original format and
-//! order, dropped documents with their cluster, and the clusters.
+//! What a run keeps: verdicts and dead letters ([`sink`]), and the documents themselves: kept documents in their original
+//! format and order, dropped documents with their cluster, and the clusters.
 //!
 //! [`Options`] say what is written, and [`Keeping`] does it.
 //!
-//! In: conclusions (verdicts and dead letters) in the order of the inputs ([`KeepSink`](sink::KeepSink)). Out: files of
+//! In: conclusions (verdicts and dead letters) in the order of the inputs ([`KeepSink`](keep_sink::KeepSink)). Out: files of
 //! documents ([`copy`]) and of clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the
-//! inputs are read again ([`SecondReading`](crate::source::second_reading)), and copied record by record.
+//! inputs are read again ([`SecondReading`](leitong_formats::SecondReading)), and copied record by record.
 //!
 //! ```text
 //!                    first of each cluster                  any other preference
@@ -29,11 +29,13 @@ mod choose;
 pub(crate) mod clusters;
 pub(crate) mod copy;
 mod decimal;
+mod error;
 pub(crate) mod fields;
 pub(crate) mod forms;
 #[cfg(test)]
 pub(crate) mod growth;
 pub(crate) mod guard;
+mod keep_sink;
 mod keeping;
 mod options;
 pub(crate) mod output;
@@ -43,27 +45,30 @@ pub(crate) mod prefer;
 mod rank;
 pub(crate) mod report;
 pub(crate) mod revisit;
-pub(crate) mod sink;
+pub mod sink;
 pub(crate) mod sizes;
 pub(crate) mod spool;
 pub(crate) mod table_file;
 pub mod texts;
 pub(crate) mod verify;
-mod wrong_option;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 use serde::{Deserialize, Serialize};
 
 use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::{Kind, Verdict};
 
+pub use error::Error;
 pub use fields::Field;
+pub use keep_sink::PageTexts;
 pub use keeping::Keeping;
 pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions};
 pub use prefer::Prefer;
-pub use sink::PageTexts;
 pub use sizes::TableSizes;
 pub use verify::{LostMax, TextCompressor};
-pub use wrong_option::WrongOption;
 
 /// The version of the format in which the texts of kept documents are stored in the folder of a table.
 pub const TEXTS_FORMAT_VERSION: u32 = verify::table_texts::TableTexts::FORMAT_VERSION;
@@ -107,7 +112,7 @@ pub(crate) struct Decision {
     pub(crate) check: Option<Box<verify::Check>>,
     /// The passage of a benchmark that the document contains, if one was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) benchmark: Option<Box<passages::benchmark::Found>>,
+    pub(crate) benchmark: Option<Box<passages::benchmark::SharedPassage>>,
 }
 
 impl Decision {

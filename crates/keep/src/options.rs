@@ -13,8 +13,9 @@ use super::prefer::{Prefer, Rules};
 use super::texts::{InputField, format_of};
 use super::verify::LostMax;
 use super::verify::table_texts::Founded;
+use crate::error::Result;
 use crate::sink::{Extent, Extents};
-use crate::source::second_reading::{Again, RowParts};
+use leitong_formats::Again;
 
 /// Options of a run: the outputs for documents, and the choice of those that are kept.
 pub struct Options {
@@ -104,7 +105,7 @@ impl TextOptions {
     ///
     /// # Errors
     /// The name belongs to another format.
-    pub fn check_name(path: &Path) -> anyhow::Result<()> {
+    pub fn check_name(path: &Path) -> Result<()> {
         format_of(path).map(drop)
     }
 }
@@ -181,7 +182,8 @@ impl Options {
         let written = self.texts.iter().flat_map(|texts| &texts.fields).map(InputField::first);
         let fields = written.chain(self.by.as_ref().and_then(Field::column)).collect();
         let are_rows_written = self.texts.is_none() || self.drop.is_some();
-        Again::new(fields, if are_rows_written { RowParts::Whole } else { RowParts::Mapped })
+        let again = Again::fields(fields);
+        if are_rows_written { again.with_rows() } else { again.with_sizes() }
     }
 
     /// Returns the groups of fields that annotated documents get.

@@ -5,7 +5,6 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
 use flate2::write::GzEncoder;
 use lz4_flex::frame::{FrameEncoder, FrameInfo};
 
@@ -13,11 +12,10 @@ use super::annotate::{Added, Annotation};
 use super::forms;
 use super::parts::Parts;
 use super::table_file::TableFile;
-use crate::formats::form::Form;
-use crate::formats::framing::Framing;
-use crate::formats::table::Row;
+use crate::error::{Context, Error, Result};
 use crate::sink::Extent;
 use crate::sink::summed::SummedFile;
+use leitong_formats::{Form, Framing, Row};
 
 /// An output of documents.
 pub(crate) struct Output {
@@ -66,7 +64,7 @@ impl Output {
     ///
     /// # Errors
     /// Two inputs have the same file name, or do not fit into one file, or a file cannot be written.
-    pub(crate) fn create(plan: Plan<'_>) -> anyhow::Result<Self> {
+    pub(crate) fn create(plan: Plan<'_>) -> Result<Self> {
         if is_folder(plan.path) {
             std::fs::create_dir_all(plan.path)
                 .with_context(|| format!("cannot write {}", plan.path.display()))?;
@@ -82,7 +80,7 @@ impl Output {
     /// # Errors
     /// Two inputs have the same file name, or do not fit into one file, or a file is too short or cannot be
     /// written.
-    pub(crate) fn resume(plan: Plan<'_>, extent: Extent) -> anyhow::Result<Self> {
+    pub(crate) fn resume(plan: Plan<'_>, extent: Extent) -> Result<Self> {
         let mut output = Self::new(plan)?;
         let path = output.path_of(extent.file);
         let resumed = output.resumed(&path, extent);
@@ -91,7 +89,7 @@ impl Output {
         Ok(output)
     }
 
-    fn new(plan: Plan<'_>) -> anyhow::Result<Self> {
+    fn new(plan: Plan<'_>) -> Result<Self> {
         let Plan { path, names, forms, added, checkpoints } = plan;
         let files = match is_folder(path) {
             true => Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect()),
@@ -104,7 +102,7 @@ impl Output {
     ///
     /// # Errors
     /// The documents cannot be written.
-    pub(crate) fn extent(&mut self) -> anyhow::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> Result<Extent> {
         let (file, current) = self.current.as_mut().context("no file is open")?;
         match current {
             OutputFile::None | OutputFile::Page(_) => Ok(Extent { file: *file, ..Extent::default() }),
@@ -125,22 +123,22 @@ impl Output {
     ///
     /// # Errors
     /// The record cannot be written, or its format differs from that of the file.
-    pub(crate) fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> Result<()> {
         self.switch_to(input)?;
         if let Some((_, OutputFile::Page(path))) = &self.current {
             return write_page(path, record).with_context(|| format!("cannot write {}", path.display()));
         }
         let Some((_, OutputFile::Bytes(file))) = &mut self.current else {
-            bail!(
+            return Err(Error::refused(format_args!(
                 "{}: an input now has another format than at the start of the run; run again",
                 self.path.display()
-            );
+            )));
         };
         if *file.framing.get_or_insert(framing) != framing {
-            bail!(
+            return Err(Error::refused(format_args!(
                 "{}: a file cannot contain records of different formats; name a folder, which gets a file for each input",
                 file.path.display()
-            );
+            )));
         }
         file.write(record).with_context(|| format!("cannot write {}", file.path.display()))
     }
@@ -149,25 +147,20 @@ impl Output {
     ///
     /// # Errors
     /// The row cannot be written.
-    pub(crate) fn write_row(
-        &mut self,
-        input: usize,
-        row: &Row,
-        annotation: &Annotation<'_>,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn write_row(&mut self, input: usize, row: &Row, annotation: &Annotation<'_>) -> Result<()> {
         self.switch_to(input)?;
         let Some((_, OutputFile::Rows(file))) = &mut self.current else {
-            bail!(
+            return Err(Error::refused(format_args!(
                 "{}: an input now has another format than at the start of the run; run again",
                 self.path.display()
-            );
+            )));
         };
         let written = file.write(input, row, annotation);
         written.with_context(|| format!("cannot write {}", file.path().display()))
     }
 
     /// Moves on to the file of `input`. Files in between are created and remain empty.
-    fn switch_to(&mut self, input: usize) -> anyhow::Result<()> {
+    fn switch_to(&mut self, input: usize) -> Result<()> {
         loop {
             let next = match &self.current {
                 None => 0,
@@ -183,12 +176,12 @@ impl Output {
         }
     }
 
-    fn created(&self, file: usize, path: &Path) -> anyhow::Result<OutputFile> {
+    fn created(&self, file: usize, path: &Path) -> Result<OutputFile> {
         Ok(match self.form_of(file) {
             Form::Lines | Form::Warc | Form::Empty => OutputFile::Bytes(CompressedFile::create(path)?),
             Form::Page => OutputFile::Page(path.to_owned()),
             Form::Csv(form) => {
-                let header = form.header(self.added)?;
+                let header = forms::csv_header(&form.path, &form.header, form.dialect.delimiter, self.added)?;
                 let mut file = CompressedFile::create(path)?;
                 file.write(&header)?;
                 OutputFile::Bytes(file)
@@ -201,7 +194,7 @@ impl Output {
         })
     }
 
-    fn resumed(&self, path: &Path, extent: Extent) -> anyhow::Result<OutputFile> {
+    fn resumed(&self, path: &Path, extent: Extent) -> Result<OutputFile> {
         Ok(match self.form_of(extent.file) {
             Form::Lines | Form::Warc | Form::Csv(_) | Form::Empty => {
                 OutputFile::Bytes(CompressedFile::resume(path, extent)?)
@@ -217,7 +210,7 @@ impl Output {
         })
     }
 
-    fn close(&mut self) -> anyhow::Result<()> {
+    fn close(&mut self) -> Result<()> {
         match self.current.take() {
             None | Some((_, OutputFile::None | OutputFile::Page(_))) => Ok(()),
             Some((_, OutputFile::Bytes(mut file))) => {
@@ -247,7 +240,7 @@ impl Output {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         let last = match &self.files {
             Files::OfInputs(files) => files.len() - 1,
             Files::One(_) => 0,
@@ -280,15 +273,15 @@ fn write_page(path: &Path, page: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
-fn files(folder: &Path, names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+fn files(folder: &Path, names: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let files = Output::paths(folder, names);
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        bail!(
+        return Err(Error::refused(format_args!(
             "{}: two inputs have this file name; name a single file for all inputs, or use a separate run for each",
             twice[0].display()
-        );
+        )));
     }
     Ok(files)
 }

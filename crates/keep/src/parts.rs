@@ -9,8 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
-
+use crate::error::{Context, Error, Result};
 use crate::sink::summed::{Sum, changed};
 use crate::sink::{Extent, Extents};
 
@@ -41,21 +40,22 @@ impl Parts {
     ///
     /// # Errors
     /// A part is missing, or was changed.
-    pub(crate) fn resume(folder: &Path, output: &'static str, extent: Extent) -> anyhow::Result<Self> {
+    pub(crate) fn resume(folder: &Path, output: &'static str, extent: Extent) -> Result<Self> {
         let mut parts = Self::new(folder, output, extent.file);
         while parts.count < extent.parts {
             let path = parts.next_path();
             let sum = File::open(&path).and_then(|part| Sum::read(&part, part.metadata()?.len()));
             parts.end_one(sum.with_context(|| format!("cannot read {}", path.display()))?.digest())?;
         }
-        ensure!(
-            parts.bytes == extent.bytes,
-            "{}: the parts of {output} have {} bytes, but had {} at the checkpoint; remove the folder of checkpoints \
+        if parts.bytes != extent.bytes {
+            return Err(Error::refused(format_args!(
+                "{}: the parts of {output} have {} bytes, but had {} at the checkpoint; remove the folder of checkpoints \
              to begin again",
-            folder.display(),
-            parts.bytes,
-            extent.bytes
-        );
+                folder.display(),
+                parts.bytes,
+                extent.bytes
+            )));
+        }
         if extent.sum.is_some_and(|sum| sum != parts.sum.digest()) {
             return Err(changed()).with_context(|| format!("a part of {output} in {}", folder.display()));
         }
@@ -72,7 +72,7 @@ impl Parts {
     ///
     /// # Errors
     /// The part is missing.
-    pub(crate) fn end_one(&mut self, hash: u64) -> anyhow::Result<()> {
+    pub(crate) fn end_one(&mut self, hash: u64) -> Result<()> {
         let path = self.next_path();
         self.bytes += fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len();
         self.count += 1;

@@ -4,8 +4,8 @@ use super::Decision;
 use super::fields::Field;
 use super::guard::Sources;
 use super::prefer::{Choice, Prefer, Rank};
-use crate::formats::originals::Original;
-use crate::source::second_reading::SecondReading;
+use crate::error::{Error, Result};
+use leitong_formats::{Original, SecondReading};
 
 /// Ranks documents by a preference, and groups them by fields, which may depend on their content.
 pub(crate) struct Ranker {
@@ -83,10 +83,10 @@ impl Ranker {
     ///
     /// # Errors
     /// The document cannot be read.
-    pub(crate) fn rank(&mut self, decision: &Decision) -> anyhow::Result<()> {
+    pub(crate) fn rank(&mut self, decision: &Decision) -> Result<()> {
         let Needs { prefer, one_per, source } = &self.needs;
         let original = match self.needs.needs_content(decision) {
-            true => Some(self.reading.find((decision.input, decision.number), |_, _| anyhow::Ok(()))?),
+            true => Some(self.reading.find((decision.input, decision.number), |_, _| Ok::<_, Error>(()))?),
             false => None,
         };
         let json = original.as_ref().and_then(Original::json);

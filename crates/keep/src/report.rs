@@ -12,9 +12,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Decision;
 use super::accounts::AccountsReport;
-use super::passages::benchmark::Found;
+use super::passages::benchmark::SharedPassage;
 use super::spool::Spooled;
 use super::verify::{Check, Counts};
+use crate::error::Result;
 use crate::sink::copied::Copied;
 use crate::sink::whole_lines::WholeLines;
 use leitong_cluster::verdict::Kind;
@@ -87,7 +88,7 @@ pub(crate) struct BenchmarkLine {
     pub url: String,
     /// The passage.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: SharedPassage,
 }
 
 impl Verified {
@@ -163,7 +164,7 @@ struct Counted {
 
 impl Report {
     /// Writes the report as JSON, HTML or text, depending on the name of the file.
-    pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
         let mut lines = WholeLines::create(path)?;
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
         match extension.to_str() {
@@ -184,7 +185,7 @@ impl Report {
         copied: Option<Copied>,
         accounts: Option<AccountsReport>,
         compares: bool,
-    ) -> anyhow::Result<Report> {
+    ) -> Result<Report> {
         let mut kinds = Kind::ALL.map(|kind| (kind.as_str(), 0));
         let mut clusters: HashMap<u64, Counted> = HashMap::new();
         let mut hosts: HashMap<String, (u64, u64)> = HashMap::new();
@@ -212,7 +213,7 @@ impl Report {
         })?;
         let mut by_size: Vec<&Counted> = clusters.values().filter(|cluster| cluster.size > 1).collect();
         by_size.sort_unstable_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.last));
-        let mut lines = |clusters: &mut dyn Iterator<Item = &Counted>| -> anyhow::Result<Vec<ClusterLine>> {
+        let mut lines = |clusters: &mut dyn Iterator<Item = &Counted>| -> Result<Vec<ClusterLine>> {
             clusters.take(NAMED_MAX).map(|cluster| line(cluster, spooled)).collect()
         };
         let largest = lines(&mut by_size.iter().copied())?;
@@ -265,7 +266,7 @@ fn looks_like_a_template(cluster: &Counted) -> bool {
     cluster.one_host && cluster.size >= TEMPLATE_PAGES_MIN && cluster.near * 5 >= cluster.size * 4
 }
 
-fn line(cluster: &Counted, spooled: &mut Spooled) -> anyhow::Result<ClusterLine> {
+fn line(cluster: &Counted, spooled: &mut Spooled) -> Result<ClusterLine> {
     let last = spooled.at(cluster.last)?;
     Ok(ClusterLine {
         cluster_id: last.cluster_id.unwrap_or_default(),

@@ -13,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::spool::Spooled;
 use super::verify::table_texts::Founded;
+use crate::error::Result;
 use crate::sink::whole_lines::WholeLines;
 use leitong_cluster::ClusterId;
 use leitong_store::snapshot::Unfinished;
@@ -39,7 +40,7 @@ impl Spooled {
     ///
     /// # Errors
     /// The decisions cannot be read.
-    pub(crate) fn cluster_sizes(&mut self) -> anyhow::Result<Sizes> {
+    pub(crate) fn cluster_sizes(&mut self) -> Result<Sizes> {
         let mut sizes = Sizes::new();
         self.each(|_, decision| {
             if decision.cluster_id.is_some() {

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::Decision;
+use crate::error::Result;
 use crate::sink::Extent;
 use crate::sink::summed::Sum;
 
@@ -76,10 +77,7 @@ impl Spooled {
     ///
     /// # Errors
     /// The first error of `take`, or an error in reading the file.
-    pub(crate) fn each(
-        &mut self,
-        mut take: impl FnMut(u64, &Decision) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn each(&mut self, mut take: impl FnMut(u64, &Decision) -> Result<()>) -> Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         let mut at = 0;
         let mut line = Vec::new();
@@ -95,10 +93,10 @@ impl Spooled {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn at(&mut self, at: u64) -> anyhow::Result<Decision> {
+    pub(crate) fn at(&mut self, at: u64) -> Result<Decision> {
         let here = self.file.stream_position()?;
         // Seeking within the buffer is free.
-        self.file.seek_relative(i64::try_from(at)? - i64::try_from(here)?)?;
+        self.file.seek_relative(at.cast_signed() - here.cast_signed())?;
         let mut line = Vec::new();
         self.file.read_until(b'\n', &mut line)?;
         Ok(serde_json::from_slice(&line)?)

@@ -7,23 +7,24 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field};
 use arrow_select::take::take_record_batch;
 
-use super::annotate::{Added, Annotation, FIELDS, Value};
+use super::annotate::{self, Added, Annotation, Value};
 use super::parts::Parts;
-use crate::formats::table::{Row, RowWriter, TableForm, WrittenColumns};
+use crate::error::{Context, Result};
+use crate::sink::summed::HashedFile;
 use crate::sink::{Extent, part};
+use leitong_formats::{Row, TableForm, TableWriter};
 
 /// A table that is being written.
 pub(crate) struct TableFile {
     path: PathBuf,
-    form: Arc<TableForm>,
-    columns: WrittenColumns,
-    writer: Option<Box<dyn RowWriter>>,
+    writer: TableWriter,
+    /// The file, or the part of it, that is being written.
+    file: Option<HashedFile>,
     /// The parts that contain the rows until the file is completed. `None` if the run has no checkpoints.
     parts: Option<Parts>,
     rows: Rows,
@@ -41,7 +42,8 @@ struct Rows {
 
 impl TableFile {
     /// Begins the output `path` (`-` is standard output) with the form `form`, plus columns for annotations
-    /// if there are to be any. With `parts`, rows are written to these until the file is completed.
+    /// if there are to be any, which replace those of an earlier run. With `parts`, rows are written to these until the
+    /// file is completed.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -50,16 +52,18 @@ impl TableFile {
         form: &Arc<TableForm>,
         added: Option<Added>,
         parts: Option<Parts>,
-    ) -> anyhow::Result<Self> {
-        let columns = columns(form, added);
-        let writer = match parts {
-            Some(_) => None,
-            None => Some(form.layout.writer(&columns, part::create(path)?)?),
-        };
-        let added = added.into_iter().flat_map(Added::columns);
+    ) -> Result<Self> {
+        let is_copied = |name: &str| added.is_none() || !annotate::names().any(|added| added == name);
+        let columns = || added.into_iter().flat_map(Added::columns);
+        let fields = columns().map(|(name, value)| Field::new(name, arrow_type(value), true)).collect();
+        let writer = TableWriter::new(form, is_copied, fields);
         let rows =
-            Rows { added: added.map(|(_, value)| AddedColumn::new(value)).collect(), ..Rows::default() };
-        Ok(Self { path: path.to_owned(), form: Arc::clone(form), columns, writer, parts, rows })
+            Rows { added: columns().map(|(_, value)| AddedColumn::new(value)).collect(), ..Rows::default() };
+        let mut table = Self { path: path.to_owned(), writer, file: None, parts, rows };
+        if table.parts.is_none() {
+            table.begin(part::create(path)?)?;
+        }
+        Ok(table)
     }
 
     /// Returns the path of the file.
@@ -68,16 +72,25 @@ impl TableFile {
         &self.path
     }
 
+    fn begin(&mut self, file: File) -> Result<()> {
+        let file = HashedFile::new(file);
+        self.writer.begin(Box::new(file.clone()))?;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Completes the file that is being written and syncs it to disk. Returns the hash of its bytes; `None` if there is
+    /// no such file.
+    fn end(&mut self) -> Result<Option<u64>> {
+        self.writer.finish()?;
+        Ok(self.file.take().map(HashedFile::finish).transpose()?)
+    }
+
     /// Writes one row of input `input`. `annotation` is used if the file has columns for it.
     ///
     /// # Errors
     /// Rows cannot be written.
-    pub(crate) fn write(
-        &mut self,
-        input: usize,
-        row: &Row,
-        annotation: &Annotation<'_>,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn write(&mut self, input: usize, row: &Row, annotation: &Annotation<'_>) -> Result<()> {
         if self.rows.batch.as_ref().is_none_or(|(of, first, _)| (*of, *first) != (input, row.first)) {
             self.write_rows()?;
             self.rows.batch = Some((input, row.first, row.batch.clone()));
@@ -88,30 +101,25 @@ impl TableFile {
     }
 
     /// Writes the collected rows.
-    fn write_rows(&mut self) -> anyhow::Result<()> {
+    fn write_rows(&mut self) -> Result<()> {
         let Some((_, _, batch)) = self.rows.batch.take() else { return Ok(()) };
         let taken = take_record_batch(&batch, &UInt64Array::from(std::mem::take(&mut self.rows.at)))?;
-        let copied = self.columns.copied.iter().map(|at| Arc::clone(taken.column(*at)));
-        let added = self.rows.added.iter_mut().map(AddedColumn::finish);
-        let rows = RecordBatch::try_new(Arc::clone(&self.columns.schema), copied.chain(added).collect())?;
-        if self.writer.is_none() {
-            let part = self.parts.as_ref().context("the table is already complete")?;
-            let file = File::create(part.next_path())?;
-            self.writer = Some(self.form.layout.writer(&self.columns, file)?);
+        if let Some(parts) = self.parts.as_ref().filter(|_| self.file.is_none()) {
+            self.begin(File::create(parts.next_path())?)?;
         }
-        self.writer.as_mut().map_or(Ok(()), |writer| writer.write(&rows))
+        Ok(self.writer.write(&taken, self.rows.added.iter_mut().map(AddedColumn::finish))?)
     }
 
     /// Syncs all rows to disk, and returns the length of the file.
     ///
     /// # Errors
     /// The rows cannot be written, or the file has no parts: without them, no run could continue it.
-    pub(crate) fn extent(&mut self) -> anyhow::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> Result<Extent> {
         self.write_rows()?;
-        let writer = self.writer.take();
+        let hash = if self.parts.is_some() { self.end()? } else { None };
         let parts = self.parts.as_mut().context("a table without parts cannot be continued")?;
-        if let Some(writer) = writer {
-            parts.end_one(writer.finish()?)?;
+        if let Some(hash) = hash {
+            parts.end_one(hash)?;
         }
         Ok(parts.extent())
     }
@@ -120,15 +128,16 @@ impl TableFile {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(&mut self) -> Result<()> {
         self.write_rows()?;
-        if self.parts.is_some() {
-            self.extent()?;
-            let parts = self.parts.as_ref().map_or_else(Vec::new, Parts::paths);
-            self.form.layout.join(&self.columns, &parts, part::create(&self.path)?)?;
-        } else {
-            self.writer.take().map(RowWriter::finish).transpose()?;
+        if self.parts.is_none() {
+            return self.end().map(drop);
         }
+        self.extent()?;
+        let parts = self.parts.as_ref().map_or_else(Vec::new, Parts::paths);
+        let whole = HashedFile::new(part::create(&self.path)?);
+        self.writer.join(&parts, Box::new(whole.clone()))?;
+        whole.finish()?;
         Ok(())
     }
 }
@@ -182,19 +191,4 @@ fn arrow_type(value: Value<'_>) -> DataType {
         Value::Flag(_) => DataType::Boolean,
         Value::Share(_) => DataType::Float64,
     }
-}
-
-/// Returns the columns of a file with the form `form`. With annotations, columns that an earlier run has added are
-/// replaced.
-fn columns(form: &TableForm, added: Option<Added>) -> WrittenColumns {
-    let columns = form.schema.fields().iter().enumerate();
-    let is_copied = |name: &str| added.is_none() || !FIELDS.contains(&name);
-    let copied: Vec<usize> =
-        columns.filter(|(_, column)| is_copied(column.name())).map(|(at, _)| at).collect();
-    let added = added.into_iter().flat_map(Added::columns);
-    let added: Vec<_> = added.map(|(name, value)| Field::new(name, arrow_type(value), true)).collect();
-    let fields = copied.iter().map(|at| Arc::clone(&form.schema.fields()[*at]));
-    let fields = fields.chain(added.iter().cloned().map(Arc::new)).collect::<Vec<_>>();
-    let schema = Arc::new(Schema::new_with_metadata(fields, form.schema.metadata().clone()));
-    WrittenColumns { schema, copied, added }
 }

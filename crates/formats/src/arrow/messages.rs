@@ -6,7 +6,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::{Message, RecordBatch, root_as_message};
 
 use super::{CONTINUATION, FILE_MAGIC};
-use crate::formats::table::Fault;
+use crate::table::Fault;
 
 /// Maximum size of the description of a message. A schema may contain long metadata of other programs.
 const HEAD_BYTES_MAX: u64 = 64 << 20;

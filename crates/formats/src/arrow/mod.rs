@@ -18,12 +18,12 @@ use arrow_schema::SchemaRef;
 use self::rows::ArrowFile;
 use self::write::ArrowLayout;
 use super::form::Form;
-use super::originals::Originals;
-use super::table::{self, Layout, Table, TableOriginals, TableSource};
-use super::{Format, Head, Opened, Wanted};
+use super::format::{Format, Head, Opened, WantedRecords};
+use super::originals::{Again, Originals};
+use super::table::writer::{Layout, WriteError};
+use super::table::{self, OpenTable, TableOriginals, TableSource};
 use crate::source::record::Source;
 use crate::source::rules::InputRules;
-use crate::source::second_reading::Again;
 
 /// The first bytes of a file.
 const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
@@ -50,7 +50,7 @@ impl Format for Arrow {
         (start.starts_with(FILE_MAGIC) || start.starts_with(&CONTINUATION)).then_some("rows of Arrow")
     }
 
-    fn layout_for(&self, _: &SchemaRef) -> Option<anyhow::Result<Box<dyn Layout>>> {
+    fn layout_for(&self, _: &SchemaRef) -> Option<Result<Box<dyn Layout>, WriteError>> {
         Some(Ok(Box::new(ArrowLayout { is_file: true })))
     }
 
@@ -58,7 +58,7 @@ impl Format for Arrow {
         true
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &WantedRecords<'_>) -> io::Result<Box<dyn Source>> {
         let file = ArrowFile::open(opened.reader)?;
         Ok(Box::new(TableSource::new(file, opened.name, rules, opened.read)))
     }

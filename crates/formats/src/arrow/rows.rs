@@ -13,8 +13,8 @@ use arrow_schema::SchemaRef;
 
 use super::messages::{BODY_BYTES_MAX, Messages, Parts, check, rows_in};
 use super::unpack::unpacked;
-use crate::formats::table::{Chunk, Chunks, DECODED_BYTES_MAX, Fault, Table, guarded};
 use crate::source::record::{FramingError, framing_error};
+use crate::table::{Chunk, Chunks, DECODED_BYTES_MAX, Fault, OpenTable, guarded};
 
 /// Maximum size of all dictionaries together.
 const DICTIONARY_BYTES_MAX: usize = 512 << 20;
@@ -63,7 +63,7 @@ fn error(fault: Fault) -> io::Result<FramingError> {
     }
 }
 
-impl Table for ArrowFile {
+impl OpenTable for ArrowFile {
     type Rows = ArrowRows;
 
     fn schema(&self) -> &SchemaRef {

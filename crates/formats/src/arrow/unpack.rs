@@ -10,7 +10,7 @@ use flatbuffers::FlatBufferBuilder;
 use lz4_flex::frame::FrameDecoder;
 
 use super::messages::BODY_BYTES_MAX;
-use crate::formats::table::Fault;
+use crate::table::Fault;
 
 /// Values begin at multiples of this number of bytes.
 const ALIGNMENT: usize = 16;

@@ -4,18 +4,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::ArrowError;
 
 use super::Arrow;
-use crate::formats::Format;
-use crate::formats::table::{Layout, RowWriter, WrittenColumns};
-use crate::sink::summed::{Hashed, to_disk};
-
-type Written = BufWriter<Hashed<File>>;
+use crate::format::Format;
+use crate::table::writer::{Layout, Output, RowWriter, WriteError, WrittenColumns};
 
 /// The properties of an Arrow stream or file.
 #[derive(Debug)]
@@ -26,21 +22,21 @@ pub(super) struct ArrowLayout {
 
 /// A stream or file that is being written.
 enum ArrowWriter {
-    Stream(StreamWriter<Written>),
-    File(FileWriter<Written>),
+    Stream(StreamWriter<BufWriter<Output>>),
+    File(FileWriter<BufWriter<Output>>),
 }
 
 impl Layout for ArrowLayout {
-    fn format(&self) -> &'static dyn Format {
-        &Arrow
+    fn format_name(&self) -> &'static str {
+        Arrow.name()
     }
 
     fn properties(&self) -> String {
         self.is_file.to_string()
     }
 
-    fn writer(&self, columns: &WrittenColumns, file: File) -> anyhow::Result<Box<dyn RowWriter>> {
-        let written = BufWriter::new(Hashed::new(file));
+    fn writer(&self, columns: &WrittenColumns, output: Output) -> Result<Box<dyn RowWriter>, WriteError> {
+        let written = BufWriter::new(output);
         let options = IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
         let schema = &columns.schema;
         Ok(Box::new(match self.is_file {
@@ -49,8 +45,8 @@ impl Layout for ArrowLayout {
         }))
     }
 
-    fn join(&self, columns: &WrittenColumns, parts: &[PathBuf], file: File) -> anyhow::Result<()> {
-        let mut joined = self.writer(columns, file)?;
+    fn join(&self, columns: &WrittenColumns, parts: &[PathBuf], output: Output) -> Result<(), WriteError> {
+        let mut joined = self.writer(columns, output)?;
         for part in parts {
             let mut add = || {
                 let file = File::open(part)?;
@@ -60,14 +56,14 @@ impl Layout for ArrowLayout {
                 };
                 batches.into_iter().try_for_each(|batch| joined.write(&batch?))
             };
-            add().with_context(|| format!("cannot add {}", part.display()))?;
+            add().map_err(|error| WriteError::Part { path: part.clone(), source: Box::new(error) })?;
         }
-        joined.finish().map(drop)
+        joined.finish()
     }
 }
 
 impl RowWriter for ArrowWriter {
-    fn write(&mut self, rows: &RecordBatch) -> anyhow::Result<()> {
+    fn write(&mut self, rows: &RecordBatch) -> Result<(), WriteError> {
         match self {
             Self::Stream(stream) => stream.write(rows)?,
             Self::File(file) => file.write(rows)?,
@@ -75,7 +71,7 @@ impl RowWriter for ArrowWriter {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> anyhow::Result<u64> {
+    fn finish(mut self: Box<Self>) -> Result<(), WriteError> {
         let written = match &mut *self {
             Self::Stream(stream) => {
                 stream.finish()?;
@@ -86,8 +82,6 @@ impl RowWriter for ArrowWriter {
                 file.get_mut()
             }
         };
-        written.flush()?;
-        to_disk(written.get_ref().inner())?;
-        Ok(written.get_ref().digest())
+        Ok(written.flush()?)
     }
 }

@@ -15,11 +15,10 @@ use std::sync::Arc;
 
 use self::records::IndexedRecords;
 use super::form::Form;
-use super::originals::Originals;
-use super::{Format, Head, Opened, Wanted};
+use super::format::{Format, Head, Opened, WantedRecords};
+use super::originals::{Again, Originals};
 use crate::source::record::Source;
 use crate::source::rules::InputRules;
-use crate::source::second_reading::Again;
 
 /// Indexes of WARC files. Every input is one if the location of the WARC files is given.
 pub(crate) struct Cdx;
@@ -42,7 +41,7 @@ impl Format for Cdx {
         head.is_index
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &WantedRecords<'_>) -> io::Result<Box<dyn Source>> {
         Ok(Box::new(Self::records(opened, rules)?))
     }
 

@@ -11,12 +11,12 @@ use bytes::Bytes;
 use flate2::bufread::GzDecoder;
 
 use super::line::{BYTE_ORDER_MARK, Columns, IndexLine};
-use crate::formats::warc::RECORD_HEADS_MAX;
 use crate::source::fetch::Fetch;
 use crate::source::frames;
 use crate::source::record::{FramingError, framing_error};
 use crate::source::rules::InputRules;
 use crate::source::warc_base::{Missing, WarcBase};
+use crate::warc::RECORD_HEADS_MAX;
 use leitong_text::page::PageConfig;
 use leitong_text::page::mapping::Mapping;
 

@@ -5,12 +5,12 @@ use std::ops;
 use std::sync::Arc;
 
 use super::ranges::{Range, Ranges};
-use crate::formats::framing::Framing;
-use crate::formats::originals::{Content, Original, Originals};
-use crate::formats::warc::WarcReader;
+use crate::framing::Framing;
+use crate::originals::{Content, Original, Originals};
 use crate::source::record::{FramingError, Payload, Record, Skipped, Source, WarcTypes, fill};
 use crate::source::rules::InputRules;
 use crate::source::warc_base::WarcBase;
+use crate::warc::WarcReader;
 use leitong_base::record::Place;
 use leitong_text::page::PageConfig;
 

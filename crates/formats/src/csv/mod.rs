@@ -18,14 +18,13 @@ use serde_json::value::RawValue;
 
 use self::rows::{Row, Rows};
 use super::form::{CsvForm, Form};
+use super::format::{Format, Head, Opened, WantedRecords};
 use super::framing::{Dialect, Framing};
 use super::jsonl::Jsonl;
-use super::originals::Content;
-use super::{Format, Head, Opened, Wanted};
+use super::originals::{Again, Content};
 use crate::source::extension::without_compression;
 use crate::source::record::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::source::rules::{InputRules, truth};
-use crate::source::second_reading::Again;
 use leitong_base::record::Place;
 use leitong_text::page::mapping::WITHDRAWN;
 use leitong_text::page::{Field, Page};
@@ -71,7 +70,12 @@ impl Format for Csv {
         delimiter(head.name) == Some(self.delimiter)
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+    fn read(
+        &self,
+        opened: Opened,
+        rules: &InputRules,
+        wanted: &WantedRecords<'_>,
+    ) -> io::Result<Box<dyn Source>> {
         if opened.broken.is_some() {
             return Jsonl.read(opened, rules, wanted);
         }
@@ -95,7 +99,7 @@ impl Format for Csv {
 }
 
 /// Returns the delimiter for an input with this name, or `None` if it is not a CSV or TSV file.
-pub fn delimiter(name: &str) -> Option<u8> {
+pub(crate) fn delimiter(name: &str) -> Option<u8> {
     let (_, extension) = without_compression(name).rsplit_once('.')?;
     match extension.to_ascii_lowercase().as_str() {
         "csv" => Some(b','),
@@ -140,10 +144,10 @@ impl<R: Read> CsvRows<R> {
         input: Arc<str>,
         dialect: Dialect,
         rules: &InputRules,
-        wanted: &Wanted<'_>,
+        wanted: &WantedRecords<'_>,
     ) -> io::Result<Self> {
         let rows = Rows::new(reader, dialect, rules.limits.line_bytes_max);
-        let is_first = matches!(wanted, Wanted::Mapped);
+        let is_first = matches!(wanted, WantedRecords::Mapped);
         let mut source = Self {
             rows,
             input,
@@ -167,7 +171,11 @@ impl<R: Read> CsvRows<R> {
 
     /// Reads the names of the columns. Returns the record to emit for the first row, if any, and the length
     /// of the row.
-    fn begin(&mut self, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Option<(Payload, u64)>> {
+    fn begin(
+        &mut self,
+        rules: &InputRules,
+        wanted: &WantedRecords<'_>,
+    ) -> io::Result<Option<(Payload, u64)>> {
         let header = match self.rows.next_row() {
             Ok(Some(row)) => row,
             Ok(None) => return Ok(None),
@@ -189,12 +197,12 @@ impl<R: Read> CsvRows<R> {
         };
         self.width = Some(names.len());
         match wanted {
-            Wanted::Again(again) => {
+            WantedRecords::Again(again) => {
                 self.columns = found(&names, again.fields.iter().map(String::as_str));
                 self.json_columns = rules.mapping.parent_fields().map(|(_, name, _)| name).collect();
                 Ok(Some((Payload::NoPage, header.length)))
             }
-            Wanted::Mapped => Ok(match self.map(&names, rules) {
+            WantedRecords::Mapped => Ok(match self.map(&names, rules) {
                 Ok(()) => None,
                 Err(problem) => Some((Payload::Broken(FramingError::WrongColumns(problem)), header.length)),
             }),
@@ -349,8 +357,16 @@ fn is_json(cell: &str) -> bool {
     cell.trim_start().starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(cell).is_ok()
 }
 
+impl CsvForm {
+    /// Returns the names of the columns. Empty if they cannot be read.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        fields(&self.header, self.dialect).unwrap_or_default()
+    }
+}
+
 /// Splits a row into fields.
-pub(crate) fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<String>, String> {
+fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<String>, String> {
     // An unquoted field contains no line feed, and carriage returns are part of their field.
     let mut reader = csv_core::ReaderBuilder::new()
         .delimiter(delimiter)
@@ -402,7 +418,6 @@ mod tests {
     use leitong_text::page::mapping::InputConfig;
 
     use super::*;
-    use crate::source::second_reading::RowParts;
 
     fn rows(text: &[u8], buffer: usize) -> Vec<(u64, String)> {
         rows_of(text, buffer, Dialect { delimiter: b',', quotes: true })
@@ -412,9 +427,9 @@ mod tests {
         let reader = BufReader::with_capacity(buffer, text);
         let limits = PageConfig { line_bytes_max: 1024, ..PageConfig::default() };
         let rules = InputRules::new(&limits, &InputConfig::default()).expect("rules");
-        let again = Again::new(vec!["b".to_owned()], RowParts::None);
-        let mut source =
-            CsvRows::new(reader, "a.csv".into(), dialect, &rules, &Wanted::Again(&again)).expect("memory");
+        let again = Again::fields(vec!["b".to_owned()]);
+        let mut source = CsvRows::new(reader, "a.csv".into(), dialect, &rules, &WantedRecords::Again(&again))
+            .expect("memory");
         assert!(matches!(source.next_record(), Ok(Some(Record { payload: Payload::NoPage, .. }))));
         let mut found = Vec::new();
         while let Some(record) = source.next_record().expect("memory") {
@@ -553,8 +568,8 @@ mod tests {
         let first = |text: &'static str| {
             let dialect = Dialect { delimiter: b',', quotes: true };
             let reader = BufReader::new(text.as_bytes());
-            let mut rows =
-                CsvRows::new(reader, "a.csv".into(), dialect, &rules, &Wanted::Mapped).expect("memory");
+            let mut rows = CsvRows::new(reader, "a.csv".into(), dialect, &rules, &WantedRecords::Mapped)
+                .expect("memory");
             format!("{:?}", rows.next_record().expect("memory").expect("a row").payload)
         };
         assert!(first("url,text,text\na,b,c\n").contains("two columns are called"));

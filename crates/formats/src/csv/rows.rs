@@ -76,7 +76,7 @@ impl InnerLines {
 
 /// The state of the reader within a field.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum PlaceInField {
     #[default]
     FieldStart,
     Unquoted,
@@ -92,7 +92,7 @@ enum State {
 /// A row that is being read, up to the bytes read so far.
 #[derive(Default)]
 struct PartOfRow {
-    state: State,
+    state: PlaceInField,
     /// The previous byte.
     before: u8,
     quoted_lines: u64,
@@ -117,25 +117,27 @@ impl PartOfRow {
         for (row_bytes, &byte) in available.iter().enumerate() {
             let ends_here = |may_go_on| Some(RowEnd { row_bytes, end_bytes: 1, may_go_on });
             self.state = match (self.state, byte) {
-                (State::AfterReturn, byte) if byte != b'\n' => {
+                (PlaceInField::AfterReturn, byte) if byte != b'\n' => {
                     *ends = Ends::Returns;
                     return Some(RowEnd { row_bytes, end_bytes: 0, may_go_on: false });
                 }
-                (State::Quoted, b'"') => State::QuoteInQuoted,
-                (State::Quoted, byte) => {
+                (PlaceInField::Quoted, b'"') => PlaceInField::QuoteInQuoted,
+                (PlaceInField::Quoted, byte) => {
                     self.read_quoted(byte, dialect.delimiter, *ends);
-                    State::Quoted
+                    PlaceInField::Quoted
                 }
-                (State::QuoteInQuoted | State::FieldStart, b'"') if dialect.quotes => State::Quoted,
+                (PlaceInField::QuoteInQuoted | PlaceInField::FieldStart, b'"') if dialect.quotes => {
+                    PlaceInField::Quoted
+                }
                 (_, b'\n') => return ends_here(*ends != Ends::Returns && self.before != b'\r'),
                 (_, b'\r') if *ends == Ends::Returns => return ends_here(true),
-                (_, b'\r') if *ends == Ends::Unknown => State::AfterReturn,
-                (State::QuoteInQuoted, b'\r') => State::ReturnAfterQuoted,
-                (_, byte) if byte == dialect.delimiter => State::FieldStart,
+                (_, b'\r') if *ends == Ends::Unknown => PlaceInField::AfterReturn,
+                (PlaceInField::QuoteInQuoted, b'\r') => PlaceInField::ReturnAfterQuoted,
+                (_, byte) if byte == dialect.delimiter => PlaceInField::FieldStart,
                 (state_before, _) => {
                     self.has_stray_quote |=
-                        matches!(state_before, State::QuoteInQuoted | State::ReturnAfterQuoted);
-                    State::Unquoted
+                        matches!(state_before, PlaceInField::QuoteInQuoted | PlaceInField::ReturnAfterQuoted);
+                    PlaceInField::Unquoted
                 }
             };
             self.before = byte;
@@ -207,7 +209,7 @@ impl<R: Read> Rows<R> {
         if self.ends == Ends::Unknown {
             self.ends = Ends::Feeds;
         }
-        let bytes = if part.state == State::Quoted {
+        let bytes = if part.state == PlaceInField::Quoted {
             Err(format!(
                 "a quote in the row that begins in line {first_line} is never closed, so nothing after it can be read; \
                  if quotes have no meaning in this file, run again with --no-quotes"

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
 use super::form::Form;
+use super::format::{Format, Head, Opened, WantedRecords};
 use super::framing::Framing;
-use super::{Format, Head, Opened, Wanted};
 use crate::source::record::{Payload, Record, Skipped, Source, framing_error};
 use crate::source::rules::InputRules;
 use leitong_base::record::Place;
@@ -50,7 +50,7 @@ impl Format for Html {
         head.is_file && !head.is_broken && is_page(head.name, head.start)
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &WantedRecords<'_>) -> io::Result<Box<dyn Source>> {
         Ok(Box::new(PageFile::new(opened.reader, opened.name, opened.url, &rules.limits)))
     }
 

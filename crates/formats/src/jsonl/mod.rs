@@ -18,7 +18,8 @@ use serde::de::IgnoredAny;
 
 use self::skim::Skim;
 use super::form::Form;
-use super::{Format, Head, Opened, Wanted, csv, html};
+use super::format::{Format, Head, Opened, WantedRecords};
+use super::{csv, html};
 use crate::source::record::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::source::rules::InputRules;
 use leitong_base::record::Place;
@@ -46,7 +47,7 @@ impl Format for Jsonl {
         is_json.then_some("JSON lines")
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &WantedRecords<'_>) -> io::Result<Box<dyn Source>> {
         let Opened { name, mut reader, broken, .. } = opened;
         let Some(broken) = broken else { return Ok(Box::new(JsonLines::new(reader, name, &rules.limits))) };
         // Rows without the names of their columns are useless, and so are pieces of a page.
@@ -78,7 +79,7 @@ pub struct JsonLines<R> {
 }
 
 /// The next line of the input.
-enum Line {
+enum NextLine {
     Whole(Vec<u8>),
     /// The beginning of a line that exceeds the limit. The rest is not read yet.
     Long(Vec<u8>),
@@ -102,12 +103,12 @@ impl<R: Read> JsonLines<R> {
                 return Ok(Some(self.record(start..start, Payload::Broken(error))));
             }
             let (bytes, payload) = match self.read_line() {
-                Ok(Line::End) => break,
-                Ok(Line::Whole(line)) if line.iter().all(u8::is_ascii_whitespace) => {
+                Ok(NextLine::End) => break,
+                Ok(NextLine::Whole(line)) if line.iter().all(u8::is_ascii_whitespace) => {
                     self.skipped.blank_lines += 1;
                     continue;
                 }
-                Ok(Line::Whole(line)) => {
+                Ok(NextLine::Whole(line)) => {
                     let bytes = line.len() as u64;
                     let replaced = match bare_words::replaced(&line) {
                         Cow::Borrowed(_) => None,
@@ -115,7 +116,7 @@ impl<R: Read> JsonLines<R> {
                     };
                     (bytes, Payload::Json(replaced.unwrap_or(line)))
                 }
-                Ok(Line::Long(beginning)) => match self.skim(&beginning) {
+                Ok(NextLine::Long(beginning)) => match self.skim(&beginning) {
                     Ok((bytes, json)) => (bytes, Payload::Head { json, bytes }),
                     Err(error) => (self.at - start, self.broken(error)?),
                 },
@@ -131,12 +132,12 @@ impl<R: Read> JsonLines<R> {
         Record { place: Place::Line { input: Arc::clone(&self.input), line: self.line }, span, payload }
     }
 
-    fn read_line(&mut self) -> io::Result<Line> {
+    fn read_line(&mut self) -> io::Result<NextLine> {
         let mut line = Vec::new();
         loop {
             let available = match self.reader.fill_buf() {
-                Ok([]) if line.is_empty() => return Ok(Line::End),
-                Ok([]) => return Ok(Line::Whole(line)),
+                Ok([]) if line.is_empty() => return Ok(NextLine::End),
+                Ok([]) => return Ok(NextLine::Whole(line)),
                 Ok(available) => available,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
@@ -144,14 +145,14 @@ impl<R: Read> JsonLines<R> {
             let end = memchr::memchr(b'\n', available);
             let part = &available[..end.unwrap_or(available.len())];
             if line.len() + part.len() > self.line_bytes_max {
-                return Ok(Line::Long(line));
+                return Ok(NextLine::Long(line));
             }
             line.extend_from_slice(part);
             let consumed = part.len() + usize::from(end.is_some());
             self.reader.consume(consumed);
             self.at += consumed as u64;
             if end.is_some() {
-                return Ok(Line::Whole(line));
+                return Ok(NextLine::Whole(line));
             }
         }
     }

@@ -16,7 +16,7 @@ const SKIMMED_BYTES_MAX: usize = 10 * 6 * STRING_UNITS_MAX;
 
 /// A reader of one JSON line with shortened strings. It stops before the line feed.
 pub(super) struct Skim<'a, R> {
-    line: Line<'a, R>,
+    line: RestOfLine<'a, R>,
     cut: StringCutter,
     passed: usize,
 }
@@ -24,7 +24,7 @@ pub(super) struct Skim<'a, R> {
 impl<'a, R: BufRead> Skim<'a, R> {
     /// Creates a reader of a line. `held` is its beginning, and `reader` continues after that.
     pub(super) fn new(held: &'a [u8], reader: &'a mut R) -> Self {
-        Self { line: Line { held, reader, bytes: 0 }, cut: StringCutter::default(), passed: 0 }
+        Self { line: RestOfLine { held, reader, bytes: 0 }, cut: StringCutter::default(), passed: 0 }
     }
 
     /// Skips the rest of the line. Returns the length of the whole line.
@@ -70,14 +70,14 @@ impl<R: BufRead> Read for &mut Skim<'_, R> {
 }
 
 /// A reader of the bytes of one line.
-struct Line<'a, R> {
+struct RestOfLine<'a, R> {
     held: &'a [u8],
     reader: &'a mut R,
     /// Number of bytes consumed so far.
     bytes: u64,
 }
 
-impl<R: BufRead> Line<'_, R> {
+impl<R: BufRead> RestOfLine<'_, R> {
     /// Returns the next bytes. Empty at the end of the line.
     fn remaining(&mut self) -> io::Result<&[u8]> {
         if !self.held.is_empty() {

@@ -33,13 +33,13 @@ use parquet::schema::types::SchemaDescriptor;
 use self::rows::Rows;
 pub(crate) use self::write::ParquetLayout;
 use super::form::Form;
-use super::originals::Originals;
-use super::table::{self, Fault, Layout, Table, TableOriginals, TableSource, guarded};
-use super::{Format, Head, Opened, Wanted};
+use super::format::{Format, Head, Opened, WantedRecords};
+use super::originals::{Again, Originals};
+use super::table::writer::{Layout, WriteError};
+use super::table::{self, Fault, OpenTable, TableOriginals, TableSource, guarded};
 use crate::source::location::Stored;
 use crate::source::record::{FramingError, Source};
 use crate::source::rules::InputRules;
-use crate::source::second_reading::Again;
 
 /// The first and last bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -70,7 +70,7 @@ impl Format for Parquet {
         start.starts_with(MAGIC).then_some("rows of Parquet")
     }
 
-    fn layout_for(&self, columns: &SchemaRef) -> Option<anyhow::Result<Box<dyn Layout>>> {
+    fn layout_for(&self, columns: &SchemaRef) -> Option<Result<Box<dyn Layout>, WriteError>> {
         Some(ParquetLayout::for_columns(columns).map(|layout| Box::new(layout) as _))
     }
 
@@ -78,7 +78,7 @@ impl Format for Parquet {
         true
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules, _: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+    fn read(&self, opened: Opened, rules: &InputRules, _: &WantedRecords<'_>) -> io::Result<Box<dyn Source>> {
         let Opened { name, stored, read, .. } = opened;
         Ok(Box::new(TableSource::new(ParquetFile::or_error(stored)?, name, rules, read)))
     }
@@ -96,7 +96,7 @@ impl Format for Parquet {
     }
 }
 
-impl Table for ParquetFile {
+impl OpenTable for ParquetFile {
     type Rows = Rows;
 
     fn schema(&self) -> &SchemaRef {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::BATCH_ROWS_MAX;
 use super::costs::{ChunkCosts, RowRun};
-use crate::formats::table::BATCH_BYTES;
+use crate::table::BATCH_BYTES;
 
 /// Maximum number of ranges of too large rows in a row group. The rows from the next such
 /// range on are lost.

@@ -19,7 +19,7 @@ use super::costs::ChunkCosts;
 use super::guard::{Budget, Guard};
 use super::plan::{Plan, plan};
 use super::{BATCH_ROWS_MAX, Fault, ParquetFile, guarded};
-use crate::formats::table::{BATCH_BYTES, Chunk, Chunks, DECODED_BYTES_MAX, Table};
+use crate::table::{BATCH_BYTES, Chunk, Chunks, DECODED_BYTES_MAX, OpenTable};
 
 /// Number of rows of a long run that is added at the end of a selection, to raise the average length of its runs. If
 /// the average is low, the library also decodes the rows between the runs, and these may be too large.

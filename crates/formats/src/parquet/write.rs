@@ -8,7 +8,6 @@ use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, SchemaRef};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -21,16 +20,15 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor, Type};
 
 use super::{Parquet, ParquetFile};
-use crate::formats::Format;
-use crate::formats::table::{Layout, RowWriter, WrittenColumns};
-use crate::sink::summed::{Hashed, to_disk};
+use crate::format::Format;
+use crate::table::writer::{Layout, Output, RowWriter, WriteError, WrittenColumns};
 
 /// Compressed size at which a row group is written. Until then it is held in memory.
 const ROW_GROUP_BYTES: usize = 64 << 20;
 /// Maximum number of rows in a row group, a common limit of other writers.
 const ROW_GROUP_ROWS_MAX: usize = 1 << 20;
 
-type Written = BufWriter<Hashed<File>>;
+type Written = BufWriter<Output>;
 
 /// The properties of a Parquet file.
 #[derive(Debug)]
@@ -66,7 +64,7 @@ impl ParquetLayout {
     ///
     /// # Errors
     /// Parquet has no such columns.
-    pub(crate) fn for_columns(schema: &SchemaRef) -> anyhow::Result<Self> {
+    pub(crate) fn for_columns(schema: &SchemaRef) -> Result<Self, WriteError> {
         let first = schema.fields().first().map_or("", |field| field.name());
         Ok(Self {
             schema: ArrowSchemaConverter::new().convert(schema)?,
@@ -76,12 +74,16 @@ impl ParquetLayout {
         })
     }
 
-    fn arrow_writer(&self, columns: &WrittenColumns, file: File) -> anyhow::Result<ArrowWriter<Written>> {
-        let (written, schema) = (BufWriter::new(Hashed::new(file)), Arc::clone(&columns.schema));
+    fn arrow_writer(
+        &self,
+        columns: &WrittenColumns,
+        output: Output,
+    ) -> Result<ArrowWriter<Written>, WriteError> {
+        let (written, schema) = (BufWriter::new(output), Arc::clone(&columns.schema));
         Ok(ArrowWriter::try_new_with_options(written, schema, self.options(columns)?)?)
     }
 
-    fn options(&self, columns: &WrittenColumns) -> anyhow::Result<ArrowWriterOptions> {
+    fn options(&self, columns: &WrittenColumns) -> Result<ArrowWriterOptions, WriteError> {
         // The input's metadata about its Arrow types remains valid, unless columns are added.
         let knows_arrow = self.metadata.iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY);
         let is_rewritten = knows_arrow && !columns.added.is_empty();
@@ -117,7 +119,7 @@ impl ParquetLayout {
 
     /// Returns the columns in Parquet's terms, including properties unknown to Arrow, such as JSON and
     /// enumerations. Returns `None` if the input has an outdated layout of columns that cannot be written.
-    fn parquet_schema(&self, columns: &WrittenColumns) -> anyhow::Result<Option<SchemaDescriptor>> {
+    fn parquet_schema(&self, columns: &WrittenColumns) -> Result<Option<SchemaDescriptor>, WriteError> {
         let root = self.schema.root_schema();
         let mut fields: Vec<_> =
             columns.copied.iter().map(|at| Arc::clone(&root.get_fields()[*at])).collect();
@@ -138,32 +140,31 @@ impl ParquetLayout {
 }
 
 impl Layout for ParquetLayout {
-    fn format(&self) -> &'static dyn Format {
-        &Parquet
+    fn format_name(&self) -> &'static str {
+        Parquet.name()
     }
 
     fn properties(&self) -> String {
         format!("{:?} {:?}", self.schema.root_schema(), self.metadata)
     }
 
-    fn writer(&self, columns: &WrittenColumns, file: File) -> anyhow::Result<Box<dyn RowWriter>> {
-        Ok(Box::new(self.arrow_writer(columns, file)?))
+    fn writer(&self, columns: &WrittenColumns, output: Output) -> Result<Box<dyn RowWriter>, WriteError> {
+        Ok(Box::new(self.arrow_writer(columns, output)?))
     }
 
-    fn join(&self, columns: &WrittenColumns, parts: &[PathBuf], file: File) -> anyhow::Result<()> {
-        let (mut joined, _) = self.arrow_writer(columns, file)?.into_serialized_writer()?;
+    fn join(&self, columns: &WrittenColumns, parts: &[PathBuf], output: Output) -> Result<(), WriteError> {
+        let (mut joined, _) = self.arrow_writer(columns, output)?.into_serialized_writer()?;
         for part in parts {
             let mut add = || append(&File::open(part)?, &mut joined);
-            add().with_context(|| format!("cannot add {}", part.display()))?;
+            add().map_err(|error| WriteError::Part { path: part.clone(), source: Box::new(error) })?;
         }
         joined.finish()?;
-        to_disk(joined.inner().get_ref().inner())?;
         Ok(())
     }
 }
 
 impl RowWriter for ArrowWriter<Written> {
-    fn write(&mut self, rows: &RecordBatch) -> anyhow::Result<()> {
+    fn write(&mut self, rows: &RecordBatch) -> Result<(), WriteError> {
         Self::write(self, rows)?;
         if self.in_progress_size() >= ROW_GROUP_BYTES {
             self.flush()?;
@@ -172,16 +173,15 @@ impl RowWriter for ArrowWriter<Written> {
     }
 
     /// Writes the index after all rows.
-    fn finish(mut self: Box<Self>) -> anyhow::Result<u64> {
+    fn finish(mut self: Box<Self>) -> Result<(), WriteError> {
         Self::finish(&mut self)?;
         self.sync()?;
-        to_disk(self.inner().get_ref().inner())?;
-        Ok(self.inner().get_ref().digest())
+        Ok(())
     }
 }
 
 /// Returns an added column in Parquet's terms.
-fn parquet_type(column: &Field) -> anyhow::Result<Type> {
+fn parquet_type(column: &Field) -> Result<Type, WriteError> {
     let of = |physical| {
         Type::primitive_type_builder(column.name(), physical).with_repetition(Repetition::OPTIONAL)
     };
@@ -197,7 +197,7 @@ fn parquet_type(column: &Field) -> anyhow::Result<Type> {
 }
 
 /// Adds the row groups of `part` to `writer`.
-fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>) -> anyhow::Result<()> {
+fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>) -> Result<(), WriteError> {
     let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
     let index = reader.parse_and_finish(part)?;
     let pages = index.page_index();
@@ -205,8 +205,8 @@ fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>
         let mut added = writer.next_row_group()?;
         for (at, column) in group.columns().iter().enumerate() {
             let closed = ColumnCloseResult {
-                bytes_written: u64::try_from(column.compressed_size())?,
-                rows_written: u64::try_from(group.num_rows())?,
+                bytes_written: u64::try_from(column.compressed_size()).map_err(io::Error::other)?,
+                rows_written: u64::try_from(group.num_rows()).map_err(io::Error::other)?,
                 metadata: column.clone(),
                 bloom_filter: None,
                 column_index: pages.and_then(|pages| pages.column_index(number, at)).cloned(),

@@ -30,12 +30,6 @@ pub fn is_object(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().starts_with(OBJECT.as_bytes())
 }
 
-/// Returns true if an input can be read more than once.
-#[must_use]
-pub fn can_be_read_again(path: &Path) -> bool {
-    is_object(path) || path.is_file()
-}
-
 /// The location of an input that can be read more than once.
 #[derive(Debug, Clone)]
 pub(crate) enum Location {

@@ -125,13 +125,13 @@ pub(super) trait Members: Read {
 /// A reader of the decompressed bytes of all members. After an error, reading continues at the next member.
 pub(super) struct Resuming<M> {
     members: M,
-    state: State,
+    state: Soundness,
     /// The error that the first read returns.
     error: Option<io::Error>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Soundness {
     Sound,
     /// An error occurred, and the beginning of the next member is not found yet.
     Failed,
@@ -141,25 +141,25 @@ enum State {
 
 impl<M: Members> Resuming<M> {
     pub(super) fn new(members: M) -> Self {
-        Self { members, state: State::Sound, error: None }
+        Self { members, state: Soundness::Sound, error: None }
     }
 
     /// Returns a reader whose input begins with damage.
     pub(super) fn after(error: io::Error, members: M) -> Self {
-        Self { members, state: State::Sound, error: Some(error) }
+        Self { members, state: Soundness::Sound, error: Some(error) }
     }
 
     fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.error.take().map_or(Ok(()), Err)?;
-        if self.state == State::Failed {
+        if self.state == Soundness::Failed {
             if !self.members.next_member()? {
                 return Ok(0);
             }
-            self.state = State::Resumed;
+            self.state = Soundness::Resumed;
         }
         let bytes = self.members.read(buffer)?;
         if bytes > 0 {
-            self.state = State::Sound;
+            self.state = Soundness::Sound;
         }
         Ok(bytes)
     }
@@ -170,8 +170,8 @@ impl<M: Members> Read for Resuming<M> {
         loop {
             match self.read_once(buffer) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted && !is_machine_error(&error) => {
-                    let is_known = self.state == State::Resumed;
-                    self.state = State::Failed;
+                    let is_known = self.state == Soundness::Resumed;
+                    self.state = Soundness::Failed;
                     if !is_known {
                         return Err(error);
                     }

@@ -6,6 +6,7 @@
 //! position, so it must be a file or an object in a store. The same holds for an HTML page, because it ends
 //! where the file or object ends.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -26,13 +27,15 @@ use super::machine_error::MachineError;
 use super::reading::{self, Reading};
 use super::record::{FramingError, ReadSoFar, Source};
 use super::rules::InputRules;
-use super::second_reading::Again;
 use super::stamp::Stamp;
-use crate::formats::form::Form;
-use crate::formats::html::{Html, url_below};
-use crate::formats::originals::Originals;
-use crate::formats::other::other_format;
-use crate::formats::{FORMATS, Format, Head, Opened, Wanted, recognise};
+use crate::csv;
+use crate::form::Form;
+use crate::format::{Format, Head, Opened, WantedRecords};
+use crate::html::{Html, url_below};
+use crate::jsonl::bare_words;
+use crate::originals::{Again, Originals};
+use crate::other::other_format;
+use crate::{FORMATS, recognise};
 use leitong_base::terminal;
 
 /// Buffer size for reading from a file or decompressor. It also limits how much a batch reads without
@@ -121,6 +124,24 @@ impl Input {
         reading
     }
 
+    /// Returns true if the input at `path` can be read more than once.
+    #[must_use]
+    pub fn is_lasting(path: &Path) -> bool {
+        is_object(path) || path.is_file()
+    }
+
+    /// Returns the delimiter between the fields of an input with this name, or `None` if it is not a CSV or TSV file.
+    #[must_use]
+    pub fn delimiter(name: &str) -> Option<u8> {
+        csv::delimiter(name)
+    }
+
+    /// Returns the line of JSON with null for each of Python's words for numbers without a value, such as `NaN`.
+    #[must_use]
+    pub fn without_bare_words(line: &[u8]) -> Cow<'_, [u8]> {
+        bare_words::replaced(line)
+    }
+
     /// Returns true if this input can be read more than once.
     #[must_use]
     pub fn can_be_read_again(&self) -> bool {
@@ -170,14 +191,14 @@ impl Input {
     /// The first bytes cannot be read.
     pub fn into_source(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
         let (format, opened) = self.opened(rules, read)?;
-        format.read(opened, rules, &Wanted::Mapped)
+        format.read(opened, rules, &WantedRecords::Mapped)
     }
 
     /// Returns the records of this input again, unchanged.
     ///
     /// # Errors
     /// The first bytes cannot be read.
-    pub(crate) fn into_originals(self, rules: &InputRules, again: &Again) -> io::Result<Box<dyn Originals>> {
+    pub fn into_originals(self, rules: &InputRules, again: &Again) -> io::Result<Box<dyn Originals>> {
         let (format, opened) = self.opened(rules, Arc::default())?;
         format.reread(opened, rules, again)
     }
@@ -186,7 +207,7 @@ impl Input {
     ///
     /// # Errors
     /// The input cannot be read.
-    pub(crate) fn into_form(self, path: &Path, rules: &InputRules) -> io::Result<Form> {
+    pub fn into_form(self, path: &Path, rules: &InputRules) -> io::Result<Form> {
         if !self.can_be_read_again() {
             return Ok(Form::Empty);
         }
@@ -241,7 +262,7 @@ impl Input {
     ///
     /// # Errors
     /// The operating system's error.
-    pub(crate) fn other_format(&self) -> io::Result<Option<&'static str>> {
+    pub fn other_format(&self) -> io::Result<Option<&'static str>> {
         Ok(self.look()?.and_then(|(_, other)| other))
     }
 

@@ -37,11 +37,11 @@ pub struct Reading {
     version: Option<String>,
     /// True if a digest is also needed of a file whose parts are read in any order.
     digests: bool,
-    state: Mutex<State>,
+    state: Mutex<BytesRead>,
 }
 
 #[derive(Default)]
-struct State {
+struct BytesRead {
     stamp: Option<Stamp>,
     bytes: u64,
     /// The running digest. Present only during reading, because it takes half a kilobyte, and there may be
@@ -68,7 +68,10 @@ impl Reading {
     /// Restores the record of an earlier process.
     #[must_use]
     pub fn from_earlier_run(version: Option<&str>, part: ReadPart) -> Self {
-        Self { state: Mutex::new(State { before: Some(part), ..State::default() }), ..Self::new(version) }
+        Self {
+            state: Mutex::new(BytesRead { before: Some(part), ..BytesRead::default() }),
+            ..Self::new(version)
+        }
     }
 
     /// Returns true if the input is read in one version, since it is an object of a store.
@@ -126,7 +129,7 @@ impl Reading {
     }
 
     fn begin(&self, stamp: Option<Stamp>) {
-        *self.state() = State { stamp, hash: Some(Box::default()), ..State::default() };
+        *self.state() = BytesRead { stamp, hash: Some(Box::default()), ..BytesRead::default() };
     }
 
     fn end(&self) {
@@ -143,7 +146,7 @@ impl Reading {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BytesRead> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

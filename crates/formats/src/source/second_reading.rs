@@ -3,10 +3,9 @@
 //! Invariant: an input that is not as it was at the first reading ends the run. The form in which its documents are
 //! written is read before the documents, so it is compared with the file that they are [read from](EarlyForm::verify).
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -15,8 +14,8 @@ use super::open::Input;
 use super::reading::Reading;
 use super::rules::InputRules;
 use super::stamp::Stamp;
-use crate::formats::form::Form;
-use crate::formats::originals::{Original, Originals};
+use crate::form::Form;
+use crate::originals::{Again, Original, Originals};
 
 /// An error of a second reading.
 #[derive(Debug, Error)]
@@ -52,51 +51,6 @@ pub enum SecondReadingError {
         /// The number of the record.
         number: u64,
     },
-}
-
-/// What is read again of each record. It shares its counts with its clones.
-#[derive(Debug, Clone, Default)]
-pub struct Again {
-    /// The names of the top-level fields whose values are needed.
-    pub fields: Vec<String>,
-    /// The columns of tables that are read in addition to these fields.
-    pub rows: RowParts,
-    /// Number of values of these fields that cannot be written as JSON, by column.
-    without_json: Arc<Mutex<BTreeMap<String, u64>>>,
-}
-
-/// The columns of tables that are read again.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum RowParts {
-    /// No columns, because rows are not written.
-    #[default]
-    None,
-    /// The columns of the first reading, by which the size of a row is known.
-    Mapped,
-    /// All columns, so that rows can be written.
-    Whole,
-}
-
-impl Again {
-    /// Creates a description of what is read again.
-    #[must_use]
-    pub fn new(mut fields: Vec<String>, rows: RowParts) -> Self {
-        fields.sort_unstable();
-        fields.dedup();
-        Self { fields, rows, without_json: Arc::default() }
-    }
-
-    /// Counts a value of `column` that cannot be written as JSON.
-    pub(crate) fn count_without_json(&self, column: &str) {
-        let mut counts = self.without_json.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry(column.to_owned()).or_default() += 1;
-    }
-
-    /// Returns the number of values that cannot be written as JSON, by column.
-    #[must_use]
-    pub fn without_json(&self) -> BTreeMap<String, u64> {
-        self.without_json.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
 }
 
 /// The form of an input, as it was before the run began.

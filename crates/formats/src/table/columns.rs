@@ -20,7 +20,7 @@ const CUT_BYTES: usize = URL_BYTES_MAX + 1;
 
 /// The columns of a table that are read.
 #[derive(Debug)]
-pub(in crate::formats) struct Columns {
+pub(crate) struct Columns {
     /// Index and name of each column, in table order, and true if its bytes are written in Base64.
     read: Vec<(usize, String, bool)>,
     /// Names of string columns that pointers lead into. Their strings are parsed as JSON.
@@ -33,7 +33,7 @@ pub(in crate::formats) struct Columns {
 }
 
 /// A row as a JSON line.
-pub(in crate::formats) enum RowLine {
+pub(crate) enum RowLine {
     /// The complete row.
     Whole(Vec<u8>),
     /// A row above the size limit, with shortened strings.
@@ -54,7 +54,7 @@ impl Columns {
     ///
     /// # Errors
     /// A description of what does not fit.
-    pub(in crate::formats) fn select(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
+    pub(crate) fn select(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
         check_names(columns, rules)?;
         let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
         let fields_of = |name: &str| -> Vec<Field> {
@@ -117,17 +117,12 @@ impl Columns {
     }
 
     /// Returns the indexes of the columns that are read.
-    pub(in crate::formats) fn places(&self) -> Vec<usize> {
+    pub(crate) fn places(&self) -> Vec<usize> {
         self.read.iter().map(|(at, ..)| *at).collect()
     }
 
     /// Returns row `row` of `batch`, which has these columns. `url` generates the url if no column has one.
-    pub(in crate::formats) fn line(
-        &self,
-        batch: &RecordBatch,
-        row: usize,
-        url: impl Fn() -> String,
-    ) -> RowLine {
+    pub(crate) fn line(&self, batch: &RecordBatch, row: usize, url: impl Fn() -> String) -> RowLine {
         let whole = match self.written(batch, row, &url, usize::MAX) {
             RowLine::Whole(json) if json.len() > self.line_bytes_max => json,
             written => return written,
@@ -169,14 +164,14 @@ impl Columns {
 }
 
 /// The columns whose values are needed when a table is read again.
-pub(in crate::formats) struct NamedColumns {
+pub(crate) struct NamedColumns {
     /// The name of each column, true if its bytes are written in Base64, and true if its strings are parsed as JSON.
     named: Vec<(String, bool, bool)>,
 }
 
 impl NamedColumns {
     /// Selects those of `columns` that have one of these `names`. Their values are written as in the first reading.
-    pub(in crate::formats) fn select(columns: &Fields, rules: &InputRules, names: &[String]) -> Self {
+    pub(crate) fn select(columns: &Fields, rules: &InputRules, names: &[String]) -> Self {
         let mapping = &rules.mapping;
         let named = names.iter().filter_map(|name| {
             let kind = columns.find(name)?.1.data_type();
@@ -190,7 +185,7 @@ impl NamedColumns {
 
     /// Returns an object with the values at `row` of `batch`, or `None` if there are too many. Calls `lost` with the name
     /// of each column whose value, or a part of it, becomes null because JSON has no such value.
-    pub(in crate::formats) fn object(
+    pub(crate) fn object(
         &self,
         batch: &RecordBatch,
         row: usize,

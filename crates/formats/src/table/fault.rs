@@ -10,7 +10,7 @@ use crate::source::machine_error::is_machine_error;
 
 /// The reason why a part of a file cannot be read.
 #[derive(Debug)]
-pub(in crate::formats) enum Fault {
+pub(crate) enum Fault {
     /// The content of the file is faulty.
     File(String),
     /// The machine or the store fails.
@@ -22,7 +22,7 @@ impl Fault {
     ///
     /// # Errors
     /// The machine or the store failed.
-    pub(in crate::formats) fn content_fault(self) -> io::Result<String> {
+    pub(crate) fn content_fault(self) -> io::Result<String> {
         match self {
             Self::File(problem) => Ok(problem),
             Self::Machine(error) => Err(error),
@@ -62,9 +62,7 @@ fn is_machine_fault(error: &io::Error) -> bool {
 
 /// Calls `read`. The library may panic on a malicious file. That counts as a fault of the content; the panic
 /// hook has already logged where it happened.
-pub(in crate::formats) fn guarded<T, E: Into<Fault>>(
-    read: impl FnOnce() -> Result<T, E>,
-) -> Result<T, Fault> {
+pub(crate) fn guarded<T, E: Into<Fault>>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Fault> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(read) => read.map_err(Into::into),
         Err(_) => Err(Fault::File("the reader failed on this file".to_owned())),

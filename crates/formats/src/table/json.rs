@@ -4,6 +4,10 @@
 //! UTC (timestamps without a zone are taken as UTC), dates become `YYYY-MM-DD`, and decimals become numbers
 //! with all their digits. Bytes become text if they are UTF-8, or Base64 on request. Values without an
 //! equivalent in JSON become null: NaN and infinity, times of day, intervals.
+//!
+//! The crate `arrow-json` would write bytes in hexadecimal and times without a zone without one, and has no limits for
+//! the length of strings and lines, which a hostile file can raise at will. It needs an encoder of ours for these types,
+//! and four more dependencies.
 
 use std::fmt::Write as _;
 
@@ -28,31 +32,31 @@ const MS_A_DAY: i64 = 86_400_000;
 const JSON_BYTES_MAX: usize = 512 << 20;
 
 /// A writer of values to a JSON line.
-pub(in crate::formats) struct JsonWriter {
+pub(crate) struct JsonWriter {
     /// The text written so far.
-    pub(in crate::formats) json: String,
+    pub(crate) json: String,
     /// Maximum length of a string. Longer strings are truncated.
-    pub(in crate::formats) string_bytes_max: usize,
+    pub(crate) string_bytes_max: usize,
     /// True if there were bytes that are not UTF-8 and are not written in Base64.
-    pub(in crate::formats) not_utf8: bool,
+    pub(crate) not_utf8: bool,
     /// True if there were values without an equivalent in JSON, other than bytes.
-    pub(in crate::formats) without_json: bool,
+    pub(crate) without_json: bool,
 }
 
 impl JsonWriter {
-    pub(in crate::formats) fn new(string_bytes_max: usize) -> Self {
+    pub(crate) fn new(string_bytes_max: usize) -> Self {
         Self { json: String::new(), string_bytes_max, not_utf8: false, without_json: false }
     }
 
     /// Writes a string with its quotes.
-    pub(in crate::formats) fn string(&mut self, text: &str) {
+    pub(crate) fn string(&mut self, text: &str) {
         let text = &text[..text.floor_char_boundary(self.string_bytes_max)];
         // Serializing a string cannot fail.
         self.json += &serde_json::to_string(text).unwrap_or_default();
     }
 
     /// Writes the name of the next field of an object.
-    pub(in crate::formats) fn name(&mut self, name: &str) {
+    pub(crate) fn name(&mut self, name: &str) {
         if !self.json.ends_with('{') {
             self.json.push(',');
         }
@@ -62,7 +66,7 @@ impl JsonWriter {
 
     /// Writes a field with the value at `row` of `column`: bytes in Base64 if requested, and strings as the JSON in them
     /// if requested. Returns the place of the value.
-    pub(in crate::formats) fn field(
+    pub(crate) fn field(
         &mut self,
         name: &str,
         column: &ArrayRef,
@@ -187,7 +191,7 @@ impl JsonWriter {
     }
 
     /// Returns true if values were left out, because there are too many.
-    pub(in crate::formats) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.json.len() > JSON_BYTES_MAX
     }
 

@@ -5,24 +5,12 @@ use std::io;
 use arrow_array::{Array, RecordBatch};
 
 use super::columns::NamedColumns;
-use super::{Chunk, Chunks, Table};
-use crate::formats::originals::{Content, Original, Originals};
+use super::{Chunk, Chunks, OpenTable};
+use crate::originals::{Again, Content, Original, Originals, Row, RowParts};
 use crate::source::rules::InputRules;
-use crate::source::second_reading::{Again, RowParts};
-
-/// A row of a table that is found again, with all columns that are read.
-#[derive(Debug, Clone)]
-pub struct Row {
-    /// The batch that contains the row.
-    pub batch: RecordBatch,
-    /// The number of the batch's first row in the file, from 0.
-    pub first: u64,
-    /// The index of the row in the batch, from 0.
-    pub at: usize,
-}
 
 /// A reader that finds rows by number.
-pub(in crate::formats) struct TableOriginals<R> {
+pub(crate) struct TableOriginals<R> {
     /// `None` if no row of the file can be read.
     rows: Option<R>,
     /// The columns whose values are needed. `None` if there are none.
@@ -34,11 +22,7 @@ pub(in crate::formats) struct TableOriginals<R> {
 
 impl<R: Chunks> TableOriginals<R> {
     /// Creates a reader of the rows of `table`.
-    pub(in crate::formats) fn new(
-        table: Option<impl Table<Rows = R>>,
-        rules: &InputRules,
-        again: &Again,
-    ) -> Self {
+    pub(crate) fn new(table: Option<impl OpenTable<Rows = R>>, rules: &InputRules, again: &Again) -> Self {
         let mut named = None;
         let rows = table.map(|table| {
             let columns = table.schema().fields();

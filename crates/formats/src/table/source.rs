@@ -8,20 +8,20 @@ use std::sync::atomic::Ordering;
 use arrow_array::RecordBatch;
 
 use super::columns::{Columns, RowLine};
-use super::{Chunk, Chunks, Table};
+use super::{Chunk, Chunks, OpenTable};
 use crate::source::record::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
 use crate::source::rules::InputRules;
 use leitong_base::record::Place;
 use leitong_text::page::Page;
 
 /// A source of the rows in one file.
-pub(in crate::formats) struct TableSource<R> {
+pub(crate) struct TableSource<R> {
     input: Arc<str>,
     read: Arc<ReadSoFar>,
-    state: State<R>,
+    state: Progress<R>,
 }
 
-enum State<R> {
+enum Progress<R> {
     Reading {
         rows: Box<R>,
         columns: Columns,
@@ -38,20 +38,20 @@ enum State<R> {
 impl<R: Chunks> TableSource<R> {
     /// Creates a source of the rows in `table`, or of the error for which it cannot be read. Messages call it `input`. `read` counts bytes as rows are
     /// read.
-    pub(in crate::formats) fn new(
-        table: Result<impl Table<Rows = R>, FramingError>,
+    pub(crate) fn new(
+        table: Result<impl OpenTable<Rows = R>, FramingError>,
         input: Arc<str>,
         rules: &InputRules,
         read: Arc<ReadSoFar>,
     ) -> Self {
         let state = match table {
-            Err(error) => State::Broken(error),
+            Err(error) => Progress::Broken(error),
             Ok(table) => match Columns::select(table.schema().fields(), rules) {
-                Err(problem) => State::Broken(FramingError::WrongColumns(problem)),
+                Err(problem) => Progress::Broken(FramingError::WrongColumns(problem)),
                 Ok(columns) => {
                     let line_bytes_max = rules.limits.line_bytes_max;
                     let rows = Box::new(table.rows(Some(&columns.places()), line_bytes_max));
-                    State::Reading { rows, columns, batch: None, too_large: 0..0 }
+                    Progress::Reading { rows, columns, batch: None, too_large: 0..0 }
                 }
             },
         };
@@ -60,8 +60,8 @@ impl<R: Chunks> TableSource<R> {
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {
         loop {
-            let State::Reading { rows, columns, batch, too_large } = &mut self.state else {
-                let State::Broken(error) = std::mem::replace(&mut self.state, State::Ended) else {
+            let Progress::Reading { rows, columns, batch, too_large } = &mut self.state else {
+                let Progress::Broken(error) = std::mem::replace(&mut self.state, Progress::Ended) else {
                     return Ok(None);
                 };
                 return Ok(Some(record(&self.input, 0, Payload::Broken(error))));
@@ -91,7 +91,7 @@ impl<R: Chunks> TableSource<R> {
                 return Ok(Some(record(&self.input, number, Payload::Broken(error))));
             }
             match rows.next_chunk()? {
-                None => self.state = State::Ended,
+                None => self.state = Progress::Ended,
                 Some(Chunk::Rows { first, batch: read }) => {
                     let bytes = rows.stored_bytes_per_row() * read.num_rows() as u64;
                     self.read.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl<R: Chunks> TableSource<R> {
                     return Ok(Some(record(&self.input, lost.start, Payload::Broken(error))));
                 }
                 Some(Chunk::Broken { first, error }) => {
-                    self.state = State::Ended;
+                    self.state = Progress::Ended;
                     return Ok(Some(record(&self.input, first, Payload::Broken(error))));
                 }
             }

@@ -24,9 +24,9 @@ use std::sync::Arc;
 
 use self::window::Window;
 use super::form::Form;
+use super::format::{self, Format, Opened, WantedRecords};
 use super::framing::Framing;
 use super::html::begins_page;
-use super::{Format, Opened, Wanted};
 use crate::source::record::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::source::rules::InputRules;
 use leitong_base::record::Place;
@@ -59,7 +59,7 @@ impl Format for Warc {
         &["warc", "wet"]
     }
 
-    fn recognise(&self, head: &super::Head<'_>) -> bool {
+    fn recognise(&self, head: &format::Head<'_>) -> bool {
         self.records_in(head.start).is_some()
     }
 
@@ -70,11 +70,16 @@ impl Format for Warc {
         start[blank..].starts_with(b"WARC/").then_some("WARC records")
     }
 
-    fn read(&self, opened: Opened, rules: &InputRules, wanted: &Wanted<'_>) -> io::Result<Box<dyn Source>> {
+    fn read(
+        &self,
+        opened: Opened,
+        rules: &InputRules,
+        wanted: &WantedRecords<'_>,
+    ) -> io::Result<Box<dyn Source>> {
         let reader = WarcReader::new(opened.reader, opened.name, &rules.limits).after(opened.broken);
         Ok(Box::new(match wanted {
-            Wanted::Mapped => reader,
-            Wanted::Again(_) => reader.with_all_records(),
+            WantedRecords::Mapped => reader,
+            WantedRecords::Again(_) => reader.with_all_records(),
         }))
     }
 

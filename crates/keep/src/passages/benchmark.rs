@@ -23,7 +23,7 @@ use thiserror::Error;
 
 use super::letters::{count, is_letter, letters, weight};
 use super::pieces::{Piece, Sampling};
-use crate::keep::verify::shortened;
+use crate::verify::shortened;
 use leitong_base::hashed::HashedMap;
 use leitong_base::mix::mix;
 use leitong_text::page::mapping::pointer_to_field;
@@ -86,7 +86,7 @@ pub(crate) struct TooLarge(usize);
 
 /// A passage of a benchmark in a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Found {
+pub(crate) struct SharedPassage {
     /// The benchmark's file, the number of the item in it, and the JSON pointer of the text, as
     /// `FILE#ITEM/POINTER`.
     pub benchmark: String,
@@ -355,7 +355,7 @@ impl Benchmarks {
 
     /// Returns the first passage of a benchmark in the normalised `text` of a document.
     #[must_use]
-    pub(crate) fn find(&self, text: &str) -> Option<Found> {
+    pub(crate) fn find(&self, text: &str) -> Option<SharedPassage> {
         let mut found = None;
         self.sampling.chosen(letters(text), |piece| {
             found = self.first.get(&piece.hash).and_then(|first| self.find_around(text, piece, *first));
@@ -365,7 +365,7 @@ impl Benchmarks {
     }
 
     /// Returns the passage around a piece of a document, if the same is around one of its places from `first` on.
-    fn find_around(&self, text: &str, piece: Piece, first: u32) -> Option<Found> {
+    fn find_around(&self, text: &str, piece: Piece, first: u32) -> Option<SharedPassage> {
         let compare = |index: u32| self.compare(text, piece, self.places[index as usize]);
         if !self.is_crowded(first) {
             return self.places_from(first).find_map(compare);
@@ -379,7 +379,7 @@ impl Benchmarks {
     }
 
     /// Compares the letters around a piece with those around a place. Returns the passage if it is long enough.
-    fn compare(&self, text: &str, piece: Piece, place: PiecePlace) -> Option<Found> {
+    fn compare(&self, text: &str, piece: Piece, place: PiecePlace) -> Option<SharedPassage> {
         let known = &self.texts[place.text as usize];
         let start = place.start as usize;
         let [(before, first), (after, last)] = [
@@ -387,7 +387,7 @@ impl Benchmarks {
             equal(letters_from(text, piece.start), letters_from(&known.text, start), piece.start),
         ];
         let letters = before.saturating_add(after);
-        (letters >= self.letters_min).then(|| Found {
+        (letters >= self.letters_min).then(|| SharedPassage {
             benchmark: Source(&self.files[known.file as usize], known).to_string(),
             passage: shortened(&text[first..last]),
             letters,
@@ -449,7 +449,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::keep::growth::{GROWTH_MAX, growth};
+    use crate::growth::{GROWTH_MAX, growth};
 
     const QUESTION: &str =
         "which of the two rivers that rise in the northern hills reaches the harbour of the old town first?";
@@ -610,7 +610,7 @@ mod tests {
             let one_by_one = indexed(letters_min, &items, usize::MAX).find(&text);
             prop_assert_eq!(&found, &one_by_one, "the same passage of the same text");
             prop_assert_eq!(found.is_some(), naive(letters_min, &known, &text));
-            if let Some(Found { passage, letters, .. }) = found {
+            if let Some(SharedPassage { passage, letters, .. }) = found {
                 prop_assert_eq!((count(&passage), letters >= letters_min), (letters, true));
             }
         }

@@ -252,7 +252,7 @@ mod tests {
 
     use super::super::letters::{WORD_LETTERS_MAX, count};
     use super::*;
-    use crate::keep::growth::{GROWTH_MAX, growth};
+    use crate::growth::{GROWTH_MAX, growth};
 
     /// Creates a cutter for the pieces of these texts.
     fn cutter(letters_min: u32, frequent: &[&str]) -> Cutter {

@@ -2,15 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::benchmark::Benchmarks;
-use crate::formats::form::Form;
-use crate::formats::originals::Content;
-use crate::source::open::Input;
-use crate::source::rules::InputRules;
-use crate::source::second_reading::{Again, RowParts};
+use crate::error::{Context, Error, Result};
+use leitong_formats::source::{Input, InputRules};
+use leitong_formats::{Again, Content, Form};
 
 /// The formats of benchmarks.
 const NEEDED: &str = "a benchmark must be a file of JSON lines, plain or compressed, or a Parquet file";
@@ -25,24 +22,21 @@ impl Benchmarks {
         path: &Path,
         rules: &InputRules,
         normalised: &impl Fn(&str) -> String,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         self.begin_file(&path.display().to_string());
         let rules = InputRules { warc_base: None, ..rules.clone() };
         let open = || Input::open(path).with_context(|| format!("cannot read {}", path.display()));
         let (is_table, fields) = match open()?.into_form(path, &rules)? {
-            _ if !open()?.can_be_read_again() => bail!(NEEDED),
-            Form::Page | Form::Warc | Form::Csv(_) => bail!(NEEDED),
-            Form::Unreadable => bail!("the table cannot be read"),
-            Form::Rows(form) => {
-                (true, form.schema.fields().iter().map(|column| column.name().clone()).collect())
-            }
+            _ if !open()?.can_be_read_again() => return Err(Error::refused(NEEDED)),
+            Form::Page | Form::Warc | Form::Csv(_) => return Err(Error::refused(NEEDED)),
+            Form::Unreadable => return Err(Error::refused("the table cannot be read")),
+            Form::Rows(form) => (true, form.names()),
             Form::Lines | Form::Empty => (false, Vec::new()),
         };
         if let Some(format) = open()?.other_format()? {
-            bail!("the file is {format}");
+            return Err(Error::refused(format_args!("the file is {format}")));
         }
-        let again = Again::new(fields, RowParts::None);
-        let mut originals = open()?.into_originals(&rules, &again)?;
+        let mut originals = open()?.into_originals(&rules, &Again::fields(fields))?;
         for row in 1.. {
             let Some(record) = originals.next_record(Some(row))? else { break };
             let number = record.number;

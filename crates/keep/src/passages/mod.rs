@@ -26,6 +26,7 @@ use rayon::prelude::*;
 use super::Decision;
 use super::spool::{Spool, Spooled};
 use super::verify::texts::{Text, TextFile, decompressed};
+use crate::error::Result;
 use benchmark::Benchmarks;
 
 /// Maximum number of texts that are searched together.
@@ -64,7 +65,7 @@ impl Benchmarks {
         spooled: &mut Spooled,
         texts: &TextFile,
         mut searched: Spool,
-    ) -> anyhow::Result<(Spooled, Contaminated)> {
+    ) -> Result<(Spooled, Contaminated)> {
         let mut counts = Contaminated::default();
         let make = |(): &(), text: &Text| self.find(text.text());
         each_text(
@@ -95,10 +96,10 @@ struct Waiting<W> {
 fn each_text<W: Send, R: Send>(
     spooled: &mut Spooled,
     texts: &TextFile,
-    mut wanted: impl FnMut(u64, &Decision) -> anyhow::Result<Option<W>>,
+    mut wanted: impl FnMut(u64, &Decision) -> Result<Option<W>>,
     make: impl Fn(&W, &Text) -> R + Sync,
-    mut take: impl FnMut(u64, Decision, Option<R>) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+    mut take: impl FnMut(u64, Decision, Option<R>) -> Result<()>,
+) -> Result<()> {
     let search = |waiting: Waiting<W>| {
         let Waiting { ordinal, decision, wanted } = waiting;
         let compressed = decision.text.map(|place| texts.read(place)).transpose()?;
@@ -106,8 +107,8 @@ fn each_text<W: Send, R: Send>(
         let result = text.map(|text| make(&wanted, &text));
         Ok((ordinal, decision, result))
     };
-    let mut flush = |waiting: Vec<Waiting<W>>| -> anyhow::Result<()> {
-        let results: Vec<_> = waiting.into_par_iter().map(search).collect::<anyhow::Result<_>>()?;
+    let mut flush = |waiting: Vec<Waiting<W>>| -> Result<()> {
+        let results: Vec<_> = waiting.into_par_iter().map(search).collect::<Result<_>>()?;
         results.into_iter().try_for_each(|(ordinal, decision, result)| take(ordinal, decision, result))
     };
     let (mut waiting, mut bytes, mut ordinals) = (Vec::new(), 0, 0..);

@@ -20,21 +20,22 @@
 //! Memory: the limit, whatever the number of documents. Disk: 12 bytes for each chosen piece of each document, and 20
 //! for each that is in many documents; the list once more.
 
+use std::io;
 use std::path::Path;
 
-use anyhow::{Context, ensure};
 use serde::Serialize;
 
 use super::letters::{WORD_LETTERS_MAX, count, words};
 use super::pieces::{Piece, Sampling};
 use super::sorted::{Fixed, Sorter, number};
 use super::{Limits, each_text};
-use crate::keep::Decision;
-use crate::keep::prefer::Choice;
-use crate::keep::spool::Spooled;
-use crate::keep::verify::shortened;
-use crate::keep::verify::texts::{Text, TextFile, TextPlace};
+use crate::Decision;
+use crate::error::{Context, Error, Result};
+use crate::prefer::Choice;
 use crate::sink::whole_lines::WholeLines;
+use crate::spool::Spooled;
+use crate::verify::shortened;
+use crate::verify::texts::{Text, TextFile, TextPlace};
 use leitong_base::hashed::{HashedMap, HashedSet};
 use leitong_base::mix::mix;
 use leitong_text::page::Address;
@@ -153,7 +154,7 @@ impl Fixed for Listed {
 
 /// A line of the list.
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct ListedPassage<'a> {
     text: String,
     documents: u32,
     sites: u32,
@@ -200,7 +201,7 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// Decisions or texts cannot be read, pieces cannot be sorted, or too many of them are in many documents.
-    pub(crate) fn frequent(&mut self, spooled: &mut Spooled) -> anyhow::Result<HashedSet> {
+    pub(crate) fn frequent(&mut self, spooled: &mut Spooled) -> Result<HashedSet> {
         let mut chosen = Sorter::new(self.folder, self.limits.memory_bytes / 2);
         let (sampling, choice, counts) = (&self.sampling, self.choice, &mut self.counts);
         let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
@@ -226,13 +227,14 @@ impl<'a> Search<'a> {
             last = Some(hash);
             if documents == self.limits.documents_min {
                 frequent.insert(hash);
-                ensure!(
-                    frequent.len() * FREQUENT_BYTES <= (self.limits.memory_bytes / 2).max(FREQUENT_BYTES_MIN),
-                    "too many passages occur in {} or more documents for {} MB of memory; raise \
-                     --passage-memory or --passage-documents",
-                    self.limits.documents_min,
-                    self.limits.memory_bytes >> 20
-                );
+                if frequent.len() * FREQUENT_BYTES > (self.limits.memory_bytes / 2).max(FREQUENT_BYTES_MIN) {
+                    return Err(Error::refused(format_args!(
+                        "too many passages occur in {} or more documents for {} MB of memory; raise \
+                         --passage-memory or --passage-documents",
+                        self.limits.documents_min,
+                        self.limits.memory_bytes >> 20
+                    )));
+                }
             }
         }
         Ok(frequent)
@@ -247,7 +249,7 @@ impl<'a> Search<'a> {
         spooled: &mut Spooled,
         frequent: &HashedSet,
         lines: &mut WholeLines,
-    ) -> anyhow::Result<Counts> {
+    ) -> Result<Counts> {
         let mut counted = self.count(spooled, frequent)?.finish()?;
         let mut listed = Sorter::new(self.folder, self.limits.memory_bytes / 4);
         let mut unsorted = TextFile::create(self.folder)?;
@@ -282,14 +284,14 @@ impl<'a> Search<'a> {
         while let Some(Listed { place, .. }) = listed.next_record()? {
             self.counts.passages += 1;
             let line = unsorted.read(place).context(CANNOT_STORE)?;
-            lines.push_text(std::str::from_utf8(&line)?)?;
+            lines.push_text(std::str::from_utf8(&line).map_err(io::Error::other)?)?;
         }
         lines.flush()?;
         Ok(self.counts)
     }
 
     /// Counts the documents and sites of each frequent piece.
-    fn count(&self, spooled: &mut Spooled, frequent: &HashedSet) -> anyhow::Result<Sorter<Frequent>> {
+    fn count(&self, spooled: &mut Spooled, frequent: &HashedSet) -> Result<Sorter<Frequent>> {
         let quarter = self.limits.memory_bytes / 4;
         let (sampling, choice) = (&self.sampling, self.choice);
         let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
@@ -346,9 +348,9 @@ impl Span {
     }
 
     /// Returns the line of the passage in a `text` of this `site`.
-    fn line<'a>(self, text: &'a Text, site: &'a str) -> Line<'a> {
+    fn line<'a>(self, text: &'a Text, site: &'a str) -> ListedPassage<'a> {
         let passage = &text.text()[self.start as usize..self.end as usize];
-        Line {
+        ListedPassage {
             text: shortened(passage),
             documents: self.documents,
             sites: self.sites,
@@ -361,8 +363,9 @@ impl Span {
 }
 
 /// Returns the number of a document as it is written to disk, in 32 bits.
-fn document(ordinal: u64) -> anyhow::Result<u32> {
-    u32::try_from(ordinal).context("passages are searched in at most 4 billion documents; use several runs")
+fn document(ordinal: u64) -> Result<u32> {
+    let number = u32::try_from(ordinal).map_err(io::Error::other);
+    number.context("passages are searched in at most 4 billion documents; use several runs")
 }
 
 fn once_each(mut hashes: Vec<u64>) -> Vec<u64> {

@@ -10,8 +10,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use rayon::slice::ParallelSliceMut;
+
+use crate::error::{Context, Result};
 
 /// Minimum number of records that are sorted or read together.
 const TOGETHER_MIN: usize = 64;
@@ -60,7 +61,7 @@ impl<T: Fixed> Sorter<T> {
     ///
     /// # Errors
     /// A run cannot be written.
-    pub(crate) fn push(&mut self, record: T) -> anyhow::Result<()> {
+    pub(crate) fn push(&mut self, record: T) -> Result<()> {
         if self.buffer.len() >= (self.budget / size_of::<T>()).max(TOGETHER_MIN) {
             self.end_run()?;
         }
@@ -74,7 +75,7 @@ impl<T: Fixed> Sorter<T> {
         self.ends.len()
     }
 
-    fn end_run(&mut self) -> anyhow::Result<()> {
+    fn end_run(&mut self) -> Result<()> {
         self.buffer.par_sort_unstable();
         self.write_run().with_context(|| {
             format!(
@@ -105,7 +106,7 @@ impl<T: Fixed> Sorter<T> {
     ///
     /// # Errors
     /// The last run cannot be written, or the runs cannot be read.
-    pub(crate) fn finish(mut self) -> anyhow::Result<Sorted<T>> {
+    pub(crate) fn finish(mut self) -> Result<Sorted<T>> {
         if self.file.is_some() && !self.buffer.is_empty() {
             self.end_run()?;
         }
@@ -155,13 +156,13 @@ impl<T: Fixed> Sorted<T> {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn next_record(&mut self) -> anyhow::Result<Option<T>> {
+    pub(crate) fn next_record(&mut self) -> Result<Option<T>> {
         let Some(Reverse((record, run))) = self.next.pop() else { return Ok(self.rest.pop()) };
         self.push_next_of(run)?;
         Ok(Some(record))
     }
 
-    fn push_next_of(&mut self, number: usize) -> anyhow::Result<()> {
+    fn push_next_of(&mut self, number: usize) -> Result<()> {
         let (Some(file), Some(run)) = (&self.file, self.runs.get_mut(number)) else { return Ok(()) };
         if run.ahead.is_empty() && run.at < run.end {
             let bytes = (run.end - run.at).min((self.together * T::BYTES) as u64);
@@ -228,6 +229,6 @@ mod tests {
         let mut sorter = Sorter::new(Path::new("/no/such/folder"), 1);
         let results: Vec<_> = (0..=TOGETHER_MIN as u64).map(|number| sorter.push((number, 0))).collect();
         let error = results.into_iter().find_map(Result::err).expect("it cannot be written");
-        assert!(format!("{error:#}").contains("/no/such/folder"), "{error:#}");
+        assert!(error.to_string().contains("/no/such/folder"), "{error}");
     }
 }

@@ -4,27 +4,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context;
-
 use super::benchmark::Benchmarks;
 use super::cut::Cutter;
 use super::repeated::{Counts, Search};
 use super::{Contaminated, Limits};
-use crate::keep::options::PassageOptions;
-use crate::keep::prefer::Choice;
-use crate::keep::spool::{Spool, Spooled};
-use crate::keep::verify::texts::TextFile;
-use crate::keep::wrong_option::WrongOption;
+use crate::error::{Context, Error, Result};
+use crate::options::PassageOptions;
+use crate::prefer::Choice;
 use crate::sink::whole_lines::WholeLines;
-use crate::source::is_object;
-use crate::source::rules::InputRules;
+use crate::spool::{Spool, Spooled};
+use crate::verify::texts::TextFile;
 use leitong_base::terminal;
+use leitong_formats::source::{InputRules, is_object};
 
 /// Reads the benchmarks.
-pub(in crate::keep) fn read_benchmarks(
-    options: &PassageOptions,
-    rules: &InputRules,
-) -> anyhow::Result<Benchmarks> {
+pub(crate) fn read_benchmarks(options: &PassageOptions, rules: &InputRules) -> Result<Benchmarks> {
     let normalised = |text: &str| {
         // Each line is a paragraph, and is normalised according to its own script.
         let lines: Vec<String> = text.lines().map(|line| (options.normalise)(line)).collect();
@@ -38,7 +32,7 @@ pub(in crate::keep) fn read_benchmarks(
                 true => "is not a regular file; write what the pipe or device gives to a file first",
                 false => "there is no such file",
             };
-            return Err(WrongOption::error(format_args!("--against {}: {problem}", path.display())));
+            return Err(Error::wrong_option(format_args!("--against {}: {problem}", path.display())));
         }
         let cannot = || format!("--against {}: cannot read the benchmark", path.display());
         benchmarks.add_items(path, rules, &normalised).with_context(cannot)?;
@@ -46,7 +40,7 @@ pub(in crate::keep) fn read_benchmarks(
     benchmarks.finish().context("--against: cannot index the benchmarks")?;
     let (found, short) = (benchmarks.len(), benchmarks.short());
     if found == 0 {
-        return Err(WrongOption::error(format_args!(
+        return Err(Error::wrong_option(format_args!(
             "--against: the benchmarks have no text of at least {letters_min} letters; lower --passage-letters, or \
              name other files"
         )));
@@ -62,12 +56,12 @@ pub(in crate::keep) fn read_benchmarks(
 }
 
 /// Compares all documents with the benchmarks.
-pub(in crate::keep) fn compare(
+pub(crate) fn compare(
     spooled: &mut Spooled,
     texts: &TextFile,
     benchmarks: &Benchmarks,
     searched: Spool,
-) -> anyhow::Result<Spooled> {
+) -> Result<Spooled> {
     let (searched, Contaminated { documents, not_searched }) = benchmarks
         .find_in_all(spooled, texts, searched)
         .context("cannot compare documents with benchmarks")?;
@@ -81,11 +75,11 @@ pub(in crate::keep) fn compare(
 
 /// Finds the passages that many kept documents have, and lists them if requested. Returns the cutter if they are to be
 /// cut.
-pub(in crate::keep) fn find_repeated(
+pub(crate) fn find_repeated(
     options: &PassageOptions,
     (spooled, choice, texts): (&mut Spooled, &Choice, &TextFile),
     folder: &Path,
-) -> anyhow::Result<Option<Cutter>> {
+) -> Result<Option<Cutter>> {
     if !options.repeats() {
         return Ok(None);
     }

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::letters::is_letter;
 use super::repeated::{Counts, Search};
 use super::*;
-use crate::keep::growth::{GROWTH_MAX, growth};
-use crate::keep::prefer::{Choice, Rules};
-use crate::keep::verify::texts::{TextCompressor, TextPlace};
+use crate::growth::{GROWTH_MAX, growth};
+use crate::prefer::{Choice, Rules};
 use crate::sink::whole_lines::WholeLines;
+use crate::verify::texts::{TextCompressor, TextPlace};
 use leitong_base::random::Random;
 
 fn decision(number: u64, url: &str, text: Option<TextPlace>) -> Decision {
@@ -191,7 +191,7 @@ fn cpu_time() -> Duration {
 }
 
 /// Prints the rate of each step. Documents are of 6 KB, one in three in Chinese; each has a footer, and a passage that
-/// twenty others have. Run it with `cargo test --release -p leitong-corpora passages -- --ignored --nocapture`.
+/// twenty others have. Run it with `cargo test --release -p leitong-keep passages -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures"]
 fn measures_documents_per_second() {

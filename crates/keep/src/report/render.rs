@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, Verified};
-use crate::keep::accounts::AccountsReport;
-use crate::keep::passages::benchmark::Found;
+use crate::accounts::AccountsReport;
+use crate::passages::benchmark::SharedPassage;
 use leitong_base::markup::escape;
 use leitong_base::terminal;
 
@@ -17,7 +17,7 @@ th.words, td.words { text-align: left; overflow-wrap: anywhere; min-width: 12em;
 ";
 
 /// A table of the report.
-struct Table {
+struct ReportTable {
     title: &'static str,
     /// A remark about the table. May be empty.
     note: &'static str,
@@ -30,7 +30,7 @@ impl Report {
     /// Formats the report as text, for a terminal or a file.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
-        for Table { title, note, head, mut rows } in self.tables() {
+        for ReportTable { title, note, head, mut rows } in self.tables() {
             // Urls come from pages and may contain terminal control codes.
             rows.iter_mut().flatten().for_each(|cell| *cell = terminal::escape(cell).into_owned());
             let width = |column: usize| {
@@ -61,7 +61,7 @@ impl Report {
              <meta name=\"viewport\" content=\"width=device-width\"><title>Leitong: documents and copies</title>\
              <style>{STYLE}</style></head><body><h1>Documents and copies</h1>"
         );
-        for Table { title, note, head, rows } in self.tables() {
+        for ReportTable { title, note, head, rows } in self.tables() {
             let _ = write!(out, "<h2>{title}</h2><p>{note}</p><div class=\"scroll\"><table><tr>");
             let class = |name: &str| if is_words(name) { " class=\"words\"" } else { "" };
             for name in head {
@@ -82,7 +82,7 @@ impl Report {
         out
     }
 
-    fn tables(&self) -> Vec<Table> {
+    fn tables(&self) -> Vec<ReportTable> {
         let number = |n: u64| n.to_string();
         let mut kinds: Vec<Vec<String>> =
             self.kinds.iter().map(|(kind, count)| vec![(*kind).to_owned(), number(*count)]).collect();
@@ -112,8 +112,8 @@ impl Report {
             vec![host.host.clone(), number(host.documents), number(host.duplicates), format!("{share:.1} %")]
         });
         let mut tables = vec![
-            Table { title: "Verdicts", note: "", head: &["Kind", "documents"], rows: kinds },
-            Table {
+            ReportTable { title: "Verdicts", note: "", head: &["Kind", "documents"], rows: kinds },
+            ReportTable {
                 title: "Clusters by size",
                 note: "",
                 head: &["Pages", "clusters", "documents"],
@@ -130,7 +130,7 @@ impl Report {
                 &self.suspicious,
             ));
         }
-        tables.push(Table {
+        tables.push(ReportTable {
             title: "Hosts with the most documents",
             note: "",
             head: &["Host", "documents", "duplicates", "share"],
@@ -144,7 +144,7 @@ impl Report {
 }
 
 /// Returns the tables about verification.
-fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
+fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<ReportTable> {
     let counted = [
         ("dropped: a kept document has the text", counts.dropped),
         ("kept: text would be lost", counts.text_lost),
@@ -157,13 +157,13 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
         let shown = line.check.differs.as_ref().unwrap_or(&line.check.lost_passage);
         vec![share, letters, line.url.clone(), shown.clone()]
     };
-    let lines = |title, note, lines: &[CheckLine]| Table {
+    let lines = |title, note, lines: &[CheckLine]| ReportTable {
         title,
         note,
         head: &["lost", "letters", "Document", "Longest passage, or the facts"],
         rows: lines.iter().map(row).collect(),
     };
-    let mut tables = vec![Table {
+    let mut tables = vec![ReportTable {
         title: "Verification",
         note: "",
         head: &["Result", "documents"],
@@ -179,12 +179,12 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
 }
 
 /// Returns the table of documents that contain a passage of a benchmark.
-fn benchmarks(lines: &[BenchmarkLine]) -> Table {
+fn benchmarks(lines: &[BenchmarkLine]) -> ReportTable {
     let row = |line: &BenchmarkLine| {
-        let Found { benchmark, passage, letters } = &line.found;
+        let SharedPassage { benchmark, passage, letters } = &line.found;
         vec![letters.to_string(), line.url.clone(), benchmark.clone(), passage.clone()]
     };
-    Table {
+    ReportTable {
         title: "Documents with a passage of a benchmark",
         note: "the first ones; --drop writes all",
         head: &["letters", "Document", "Benchmark", "Passage"],
@@ -193,7 +193,7 @@ fn benchmarks(lines: &[BenchmarkLine]) -> Table {
 }
 
 /// Returns the tables about sources.
-fn by_source(accounts: &AccountsReport) -> Vec<Table> {
+fn by_source(accounts: &AccountsReport) -> Vec<ReportTable> {
     let name = |source: &Option<String>| source.clone().unwrap_or_default();
     let sources = accounts.sources.iter().map(|line| {
         let totals = &line.totals;
@@ -206,14 +206,14 @@ fn by_source(accounts: &AccountsReport) -> Vec<Table> {
     let overlaps = overlaps
         .map(|overlap| vec![name(&overlap.source), name(&overlap.with), overlap.documents.to_string()])
         .collect::<Vec<_>>();
-    let mut tables = vec![Table {
+    let mut tables = vec![ReportTable {
         title: "Sources with the most documents",
         note: "documents without a value of the field have no name here",
         head: &["Source", "documents", "bytes", "kept", "kept bytes", "dropped", "share"],
         rows: sources.collect(),
     }];
     if !overlaps.is_empty() {
-        tables.push(Table {
+        tables.push(ReportTable {
             title: "Overlap between sources",
             note: "documents of a source that have a copy in the other one",
             head: &["Source", "Other source", "documents"],
@@ -223,7 +223,7 @@ fn by_source(accounts: &AccountsReport) -> Vec<Table> {
     tables
 }
 
-fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> Table {
+fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> ReportTable {
     let row = |line: &ClusterLine| {
         let hosts = if line.one_host { "one" } else { "several" };
         vec![
@@ -235,7 +235,7 @@ fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> T
         ]
     };
     let head = &["pages", "near", "hosts", "First page", "Last page"];
-    Table { title, note, head, rows: lines.iter().map(row).collect() }
+    ReportTable { title, note, head, rows: lines.iter().map(row).collect() }
 }
 
 fn is_words(name: &str) -> bool {

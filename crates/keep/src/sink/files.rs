@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
-
 use super::whole_lines::WholeLines;
 use super::{Extents, Sink};
+use crate::error::{Context, Result};
 use crate::sink::counts::Counts;
 use leitong_base::record::Unreadable;
 use leitong_cluster::verdict::Conclusion;
@@ -39,7 +38,7 @@ impl FileSink {
 }
 
 impl Sink for FileSink {
-    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()> {
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> Result<()> {
         for conclusion in &conclusions {
             match conclusion {
                 Conclusion::Verdict(verdict) => {
@@ -59,7 +58,7 @@ impl Sink for FileSink {
         Ok(())
     }
 
-    fn flush(&mut self) -> anyhow::Result<()> {
+    fn flush(&mut self) -> Result<()> {
         if let Some(verdicts) = &mut self.verdicts {
             verdicts.flush().context(VERDICTS_FAIL)?;
         }
@@ -69,7 +68,7 @@ impl Sink for FileSink {
         Ok(())
     }
 
-    fn extents(&mut self) -> anyhow::Result<Extents> {
+    fn extents(&mut self) -> Result<Extents> {
         let mut extents = Extents::new();
         if let Some(verdicts) = &mut self.verdicts {
             extents.insert("verdicts".to_owned(), verdicts.extent().context(VERDICTS_FAIL)?);

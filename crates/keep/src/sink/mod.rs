@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
 use leitong_base::record::Place;
 use leitong_cluster::verdict::Conclusion;
 
@@ -26,25 +27,25 @@ pub trait Sink: Send {
     ///
     /// # Errors
     /// The conclusions cannot be written. The run ends.
-    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()>;
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> Result<()>;
 
     /// Flushes buffered data to the reader. Called when the run has to wait for input.
     ///
     /// # Errors
     /// The data cannot be written. The run ends.
-    fn flush(&mut self) -> anyhow::Result<()>;
+    fn flush(&mut self) -> Result<()>;
 
     /// Syncs everything to disk, and returns the length of each output.
     ///
     /// # Errors
     /// The data cannot be written. The run ends.
-    fn extents(&mut self) -> anyhow::Result<Extents>;
+    fn extents(&mut self) -> Result<Extents>;
 
     /// Called when everything up to the milestone was written. The sink may then make that state durable.
     ///
     /// # Errors
     /// The state cannot be written. The run ends.
-    fn reached(&mut self, _: &Milestone) -> anyhow::Result<()> {
+    fn reached(&mut self, _: &Milestone) -> Result<()> {
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -180,40 +181,37 @@ pub(crate) fn changed() -> io::Error {
     )
 }
 
-/// A writer that hashes all bytes that it writes.
-pub(crate) struct Hashed<W> {
-    inner: W,
-    sum: Sum,
+/// A file that is written by code that takes any writer, and the hash of its bytes. Clones are the same file.
+#[derive(Clone)]
+pub(crate) struct HashedFile(Arc<Mutex<(File, Sum)>>);
+
+impl HashedFile {
+    pub(crate) fn new(file: File) -> Self {
+        Self(Arc::new(Mutex::new((file, Sum::default()))))
+    }
+
+    /// Syncs a regular file to disk; pipes cannot be synced. Returns the hash of all bytes.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(crate) fn finish(self) -> io::Result<u64> {
+        let (file, sum) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if file.metadata()?.is_file() {
+            file.sync_data()?;
+        }
+        Ok(sum.digest())
+    }
 }
 
-impl<W> Hashed<W> {
-    pub(crate) fn new(inner: W) -> Self {
-        Self { inner, sum: Sum::default() }
-    }
-
-    /// Returns the hash of all bytes so far.
-    pub(crate) fn digest(&self) -> u64 {
-        self.sum.digest()
-    }
-
-    pub(crate) fn inner(&self) -> &W {
-        &self.inner
-    }
-}
-
-impl<W: io::Write> io::Write for Hashed<W> {
+impl Write for HashedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.inner.write(bytes)?;
-        self.sum.add(&bytes[..count]);
+        let (file, sum) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = file.write(bytes)?;
+        sum.add(&bytes[..count]);
         Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.flush()
     }
-}
-
-/// Syncs a regular file to disk; pipes cannot be synced.
-pub(crate) fn to_disk(file: &File) -> io::Result<()> {
-    if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Text;
 use super::fields::InputField;
-use crate::keep::passages::cut::Cut;
+use crate::passages::cut::Cut;
 use leitong_base::record::Reason;
 use leitong_base::terminal;
 
@@ -75,7 +75,7 @@ impl TextCounts {
     }
 
     /// Reports the documents whose texts differ from what was requested.
-    pub(in crate::keep) fn note(&self) {
+    pub(crate) fn note(&self) {
         let without = self.without_text();
         let total: u64 = without.iter().map(|(_, count)| count).sum();
         if total > 0 {
@@ -112,7 +112,7 @@ impl TextCounts {
     }
 
     /// Reports what was cut out of texts.
-    pub(in crate::keep) fn note_cut(&self) {
+    pub(crate) fn note_cut(&self) {
         let (documents, Cut { passages, bytes, left }, emptied) = self.cut();
         terminal::note(format_args!(
             "--cut: {passages} passages ({:.1} MB) were cut out of {documents} documents",

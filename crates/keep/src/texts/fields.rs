@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::formats::csv;
-use crate::formats::form::Form;
-use crate::keep::annotate;
-use crate::keep::fields::{object, value_in};
-use crate::keep::wrong_option::WrongOption;
-use crate::source::rules::InputRules;
+use crate::annotate;
+use crate::error::{Error, Result};
+use crate::fields::{object, value_in};
+use leitong_formats::Form;
+use leitong_formats::source::InputRules;
 use leitong_text::page::mapping::{first_name, pointer_to_field, segments};
 
 /// Maximum number of columns that an error lists.
@@ -64,7 +63,7 @@ impl InputField {
     pub fn conflict(fields: &[Self]) -> Option<String> {
         let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
         fields.iter().enumerate().find_map(|(at, Self { name, pointer })| {
-            let taken = OWN.contains(&name.as_str()) || annotate::FIELDS.contains(&name.as_str());
+            let taken = OWN.contains(&name.as_str()) || annotate::names().any(|added| added == name);
             (taken || names[..at].contains(&name.as_str())).then(|| {
                 format!(
                     "{pointer}: the output already has a field {name:?}; give this one another name, as in \
@@ -77,19 +76,19 @@ impl InputField {
     /// Rejects fields that an input cannot have. `forms` has the form of each input's documents.
     ///
     /// # Errors
-    /// [`WrongOption`].
-    pub(in crate::keep) fn check(
+    /// [`Error::WrongOption`].
+    pub(crate) fn check(
         fields: &[Self],
         inputs: &[PathBuf],
         forms: &[Form],
         rules: &InputRules,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         if rules.warc_base.is_some() && !fields.is_empty() {
-            return Err(WrongOption::error("--fields: WARC records have no fields; leave it out"));
+            return Err(Error::wrong_option("--fields: WARC records have no fields; leave it out"));
         }
         for (path, form) in inputs.iter().zip(forms) {
             if let Some(missing) = Self::missing(fields, path, form) {
-                return Err(WrongOption::error(format_args!(
+                return Err(Error::wrong_option(format_args!(
                     "--fields: {missing}; leave it out, or use a separate run"
                 )));
             }
@@ -100,8 +99,8 @@ impl InputField {
     /// Returns an error message if the input at `path`, whose documents have this form, cannot have one of the fields:
     /// a column is missing, or its documents have no fields.
     fn missing(fields: &[Self], path: &Path, form: &Form) -> Option<String> {
-        let of_table = |has: &dyn Fn(&str) -> bool, names: &[String]| {
-            let field = fields.iter().find(|field| !has(&field.first()))?;
+        let of_table = |names: &[String]| {
+            let field = fields.iter().find(|field| !names.contains(&field.first()))?;
             let shown: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
             Some(format!(
                 "{}: there is no column {:?}; the columns are {}{}",
@@ -114,15 +113,8 @@ impl InputField {
         let of_other =
             |what: &str| fields.first().map(|_| format!("{}: {what} have no fields", path.display()));
         match form {
-            Form::Csv(form) => {
-                let names = csv::fields(&form.header, form.dialect).unwrap_or_default();
-                of_table(&|name| names.iter().any(|known| known == name), &names)
-            }
-            Form::Rows(form) => {
-                let columns = form.schema.fields();
-                let names: Vec<String> = columns.iter().map(|column| column.name().clone()).collect();
-                of_table(&|name| columns.find(name).is_some(), &names)
-            }
+            Form::Csv(form) => of_table(&form.names()),
+            Form::Rows(form) => of_table(&form.names()),
             Form::Page => of_other("HTML pages"),
             Form::Warc => of_other("WARC records"),
             Form::Lines | Form::Unreadable | Form::Empty => None,

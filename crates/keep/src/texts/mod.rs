@@ -15,7 +15,6 @@ mod row;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -24,16 +23,12 @@ use super::annotate::{Added, Annotation};
 use super::output::{Output, Plan};
 use super::passages::cut::{Cut, Cutter};
 use super::verify::texts::{TextCompressor, decompressed};
-use crate::formats::form::Form;
-use crate::formats::framing::Framing;
-use crate::formats::jsonl::Jsonl;
-use crate::formats::originals::Original;
-use crate::formats::{self, Format};
+use crate::error::{Context, Error, Result};
 use crate::sink::Extent;
-use crate::source::second_reading::Again;
 use counts::TextCounts;
 pub use fields::InputField;
 use leitong_base::record::{Credits, Reason};
+use leitong_formats::{Again, FileFormat, Form, Framing, Original};
 use row::Rows;
 
 /// Size of the records and texts that are made together, in bytes.
@@ -149,7 +144,7 @@ impl Texts {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn open(plan: TextPlan, extent: Option<Extent>) -> anyhow::Result<Self> {
+    pub(crate) fn open(plan: TextPlan, extent: Option<Extent>) -> Result<Self> {
         let TextPlan { path, fields, added, again, counts, .. } = plan;
         let rows = Rows::new(&path, format_of(&path)?, &fields)?;
         let form = rows.as_ref().map_or(Form::Lines, |rows| Form::Rows(Arc::clone(rows.form())));
@@ -192,10 +187,10 @@ impl Texts {
         annotation: &Annotation<'_>,
         found: &Original,
         text: Option<Box<[u8]>>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let json = found.json().filter(|_| !self.fields.is_empty()).unwrap_or_default().to_owned();
-        let canonical = annotation.leitong_canonical.map(str::to_owned);
-        let cluster_size = annotation.leitong_cluster_size;
+        let canonical = annotation.canonical.map(str::to_owned);
+        let cluster_size = annotation.cluster_size;
         let text = text.context(NO_TEXT)?;
         self.waiting_bytes += json.len() + text.len();
         self.waiting.push(Waiting { json, text, decision: decision.clone(), canonical, cluster_size });
@@ -206,7 +201,7 @@ impl Texts {
     }
 
     /// Writes all documents that wait.
-    fn write(&mut self) -> anyhow::Result<()> {
+    fn write(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_bytes = 0;
         let (fields, cutter) = (&self.fields, &self.cutter);
@@ -219,7 +214,7 @@ impl Texts {
                 .map(|cutter| text.text.as_mut().map_or(Cut::default(), |text| cutter.cut(text)));
             Ok(Written { decision, canonical, cluster_size, text, values, cut })
         };
-        let written: Vec<Written> = waiting.into_par_iter().map(make).collect::<anyhow::Result<_>>()?;
+        let written: Vec<Written> = waiting.into_par_iter().map(make).collect::<Result<_>>()?;
         for document in &written {
             self.counts.count(&document.text, fields, &document.values);
             if let Some(cut) = document.cut {
@@ -230,9 +225,13 @@ impl Texts {
         let mut rows = batch.transpose()?;
         for document in &written {
             let canonical = document.canonical.as_deref();
-            let added = self.added.unwrap_or_default();
-            let annotation = Annotation::new(&document.decision, canonical, document.cluster_size, added);
-            let annotation = annotation.with_cut(document.cut);
+            let annotation = Annotation {
+                decision: &document.decision,
+                canonical,
+                cluster_size: document.cluster_size,
+                cut: document.cut,
+                added: self.added.unwrap_or_default(),
+            };
             if let Some(row) = &mut rows {
                 self.output.write_row(0, row, &annotation)?;
                 row.at += 1;
@@ -249,7 +248,7 @@ impl Texts {
     ///
     /// # Errors
     /// The documents cannot be written.
-    pub(crate) fn extent(&mut self) -> anyhow::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> Result<Extent> {
         self.write()?;
         self.output.extent()
     }
@@ -258,7 +257,7 @@ impl Texts {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.write()?;
         self.counts.set_without_json(self.again.without_json());
         self.output.finish()
@@ -269,26 +268,25 @@ impl Texts {
 ///
 /// # Errors
 /// The name belongs to another format.
-pub(super) fn format_of(path: &Path) -> anyhow::Result<&'static dyn Format> {
+pub(super) fn format_of(path: &Path) -> Result<FileFormat> {
     let refused = |what: &str| {
-        bail!(
+        Err(Error::refused(format_args!(
             "{}: {what}, but texts are written as JSON lines or Parquet; choose a name that ends in .jsonl (also .jsonl.gz, \
              .jsonl.zst) or .parquet",
             path.display()
-        )
+        )))
     };
     if path.is_dir() || path.to_string_lossy().ends_with('/') {
         return refused("is a folder");
     }
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    match formats::of_name(path) {
-        Some(format) if format.has_columns() => match extension.to_str() {
-            Some(extension) if format.endings().contains(&extension) => Ok(format),
-            _ => refused(&format!("{} is compressed internally, if at all", format.name())),
-        },
-        Some(format) if format.name() == Jsonl.name() => Ok(format),
+    match FileFormat::of_name(path) {
+        Some(format) if format.is_compressed_twice(path) => {
+            refused(&format!("{} is compressed internally, if at all", format.name()))
+        }
+        Some(format) if format.has_columns() || format == FileFormat::LINES => Ok(format),
         Some(other) => refused(&format!("is the name of {}", other.name())),
         None if extension == "md" || extension == "txt" => refused("is the name of a single text"),
-        None => Ok(&Jsonl),
+        None => Ok(FileFormat::LINES),
     }
 }

@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::fields::{InputField, OWN};
 use super::{Text, Written};
-use crate::formats::Format;
-use crate::formats::table::{Row, TableForm};
-use crate::keep::annotate::Annotation;
+use crate::annotate::Annotation;
+use crate::error::Result;
 use leitong_base::record::{Reason, Timestamp};
+use leitong_formats::{FileFormat, Row, TableForm};
 
 /// The fields of a text, in the order of [`OWN`].
 #[derive(Serialize)]
@@ -100,11 +100,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Creates a maker of rows for the file at `path`. Returns `None` if its format has no typed columns.
-    pub(super) fn new(
-        path: &Path,
-        format: &dyn Format,
-        fields: &[InputField],
-    ) -> anyhow::Result<Option<Self>> {
+    pub(super) fn new(path: &Path, format: FileFormat, fields: &[InputField]) -> Result<Option<Self>> {
         let text = |name: &str, is_nullable| Field::new(name, DataType::Utf8, is_nullable);
         let own = OWN.iter().map(|name| match *name {
             "authors" => Field::new(*name, DataType::List(Arc::new(text("element", false))), false),
@@ -112,9 +108,8 @@ impl Rows {
         });
         let input = fields.iter().map(|field| text(&field.name, true));
         let schema = Arc::new(Schema::new(own.chain(input).collect::<Vec<_>>()));
-        let Some(layout) = format.layout_for(&schema) else { return Ok(None) };
-        let form = TableForm { path: path.to_owned(), schema, layout: layout? };
-        Ok(Some(Self { form: Arc::new(form), made: 0 }))
+        let Some(form) = format.new_table(path, &schema) else { return Ok(None) };
+        Ok(Some(Self { form: form?, made: 0 }))
     }
 
     pub(super) fn form(&self) -> &Arc<TableForm> {
@@ -122,7 +117,7 @@ impl Rows {
     }
 
     /// Makes a batch of rows for `documents`, and returns its first row.
-    pub(super) fn batch(&mut self, documents: &[Written]) -> anyhow::Result<Row> {
+    pub(super) fn batch(&mut self, documents: &[Written]) -> Result<Row> {
         let mut strings: [StringBuilder; OWN.len() - 1] = Default::default();
         let element = Field::new("element", DataType::Utf8, false);
         let mut authors = ListBuilder::new(StringBuilder::new()).with_field(element);

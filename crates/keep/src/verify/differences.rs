@@ -244,8 +244,8 @@ fn has_digit(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keep::growth::{GROWTH_MAX, growth};
-    use crate::keep::verify::words::tests::{MARKET, RIVER, split};
+    use crate::growth::{GROWTH_MAX, growth};
+    use crate::verify::words::tests::{MARKET, RIVER, split};
 
     /// Returns the kinds of the places in which the two halves of a page differ: `ours` instead of `theirs`.
     fn kinds(ours: &str, theirs: &str) -> Vec<Kind> {

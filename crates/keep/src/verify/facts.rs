@@ -152,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::keep::verify::words::tests::{MARKET, RIVER, split};
+    use crate::verify::words::tests::{MARKET, RIVER, split};
 
     const SERIES: [&str; 2] = ["https://a.example/notes/1", "https://a.example/notes/2"];
     const SITES: [&str; 2] = ["https://a.example/1", "https://b.example/2"];

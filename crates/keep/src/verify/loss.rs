@@ -301,8 +301,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::keep::growth::{GROWTH_MAX, growth};
-    use crate::keep::verify::words::tests::{MARKET, RIVER, split};
+    use crate::growth::{GROWTH_MAX, growth};
+    use crate::verify::words::tests::{MARKET, RIVER, split};
 
     fn loss(text: &str, kept: &str) -> Loss {
         Loss::between(&split("", text), &split("", kept))

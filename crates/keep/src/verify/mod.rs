@@ -49,6 +49,7 @@ use self::words::SplitText;
 use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
+use crate::error::Result;
 use leitong_base::terminal;
 pub use lost_max::LostMax;
 pub use texts::TextCompressor;
@@ -240,8 +241,8 @@ impl<'a> Verifier<'a> {
         mut self,
         spooled: &mut Spooled,
         choice: &Choice,
-        new_spool: impl Fn() -> anyhow::Result<Spool>,
-    ) -> anyhow::Result<(Spooled, Counts)> {
+        new_spool: impl Fn() -> Result<Spool>,
+    ) -> Result<(Spooled, Counts)> {
         let mut ordinals = 0..;
         spooled.each(|_, decision| {
             let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
@@ -286,7 +287,7 @@ impl<'a> Verifier<'a> {
         checked: &mut Spooled,
         mut again: Spool,
         counts: &mut Counts,
-    ) -> anyhow::Result<Spooled> {
+    ) -> Result<Spooled> {
         checked.each(|_, decision| {
             let is_dropped = decision.check.as_ref().is_some_and(|check| !check.keeps());
             if !is_dropped || !self.templates.has(decision.founded) {

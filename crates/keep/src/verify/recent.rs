@@ -56,7 +56,7 @@ impl RecentTexts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keep::verify::words::tests::{RIVER, split};
+    use crate::verify::words::tests::{RIVER, split};
 
     #[test]
     fn texts_that_are_used_stay_and_memory_is_bounded() {

@@ -148,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::keep::growth::{GROWTH_MAX, growth};
+    use crate::growth::{GROWTH_MAX, growth};
 
     fn filling(start: u32, words: u64) -> Filling {
         Filling { place: start..start + 2, words }

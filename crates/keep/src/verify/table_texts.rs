@@ -376,8 +376,8 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
-    use crate::keep::growth::{GROWTH_MAX, growth};
-    use crate::keep::verify::texts::tests::compressed;
+    use crate::growth::{GROWTH_MAX, growth};
+    use crate::verify::texts::tests::compressed;
 
     const TABLE: u64 = 0x0123_4567_89ab_cdef;
 

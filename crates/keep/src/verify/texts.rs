@@ -104,9 +104,9 @@ pub(crate) fn hash_of(compressed: &[u8]) -> Option<u64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct TextPlace {
     /// The byte offset in the file.
-    pub(in crate::keep) at: u64,
+    pub(crate) at: u64,
     /// The length in bytes.
-    pub(in crate::keep) bytes: u32,
+    pub(crate) bytes: u32,
 }
 
 /// A file of texts or lines, one after the other, each found by its place.
@@ -192,7 +192,7 @@ impl TextFile {
 }
 
 /// Returns the length of a compressed text, which is limited by [`TEXT_BYTES_MAX`], or of a line.
-pub(in crate::keep) fn length(text: &[u8]) -> io::Result<u32> {
+pub(crate) fn length(text: &[u8]) -> io::Result<u32> {
     u32::try_from(text.len()).map_err(io::Error::other)
 }
 
@@ -201,7 +201,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Returns a text as the fingerprint stage gives it.
-    pub(in crate::keep::verify) fn compressed(text: &str) -> Box<[u8]> {
+    pub(in crate::verify) fn compressed(text: &str) -> Box<[u8]> {
         TextCompressor::default().compress("http://a.example/", text).expect("a short text")
     }
 

@@ -219,15 +219,15 @@ fn is_of_a_word(c: char) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::keep::verify::texts::{TextCompressor, decompressed};
+    use crate::verify::texts::{TextCompressor, decompressed};
 
-    pub(in crate::keep::verify) const RIVER: &str = "the river rose above the second bridge during the night, and the old mill had to be left \
+    pub(in crate::verify) const RIVER: &str = "the river rose above the second bridge during the night, and the old mill had to be left \
                          by the people who lived there. ";
-    pub(in crate::keep::verify) const MARKET: &str = "prices at the market went up again after a dry summer, so that farmers sold their apples \
+    pub(in crate::verify) const MARKET: &str = "prices at the market went up again after a dry summer, so that farmers sold their apples \
                           for twice as much as in most other years. ";
 
     /// Splits the text of a document.
-    pub(in crate::keep::verify) fn split(url: &str, text: &str) -> SplitText {
+    pub(in crate::verify) fn split(url: &str, text: &str) -> SplitText {
         let compressed = TextCompressor::default().compress(url, text).expect("a short text");
         SplitText::new(decompressed(&compressed).expect("a text"))
     }

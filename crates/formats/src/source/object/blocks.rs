@@ -29,11 +29,11 @@ pub(crate) struct Blocks {
     ahead: u64,
     /// Maximum number of cached blocks.
     held_max: usize,
-    state: Mutex<State>,
+    state: Mutex<CachedBlocks>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CachedBlocks {
     /// Cached blocks by number. The most recently used block is last.
     held: VecDeque<(u64, Block)>,
     /// The last error of the store.
@@ -113,7 +113,7 @@ impl Blocks {
     /// blocks are fetched, too.
     fn block(&self, number: u64) -> io::Result<Bytes> {
         let mut state = self.state();
-        let has = |state: &State, number: u64| state.held.iter().any(|(held, _)| *held == number);
+        let has = |state: &CachedBlocks, number: u64| state.held.iter().any(|(held, _)| *held == number);
         let is_read_on = number > 0 && has(&state, number - 1);
         if !has(&state, number) {
             let fetch = self.object.fetch(self.span(number))?;
@@ -161,7 +161,7 @@ impl Blocks {
         start(number)..start(number + 1).min(self.bytes())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CachedBlocks> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,10 +28,10 @@ const ANSWER_CHARS_MAX: usize = 120;
 
 /// The state of reading a bucket's lists.
 #[derive(Debug, Default)]
-pub(super) struct Lists(Mutex<State>);
+pub(super) struct Lists(Mutex<CurrentList>);
 
 #[derive(Debug, Default)]
-struct State {
+struct CurrentList {
     /// The continuation tokens of the current list.
     tokens: HashSet<String>,
     /// The keys of the current list, since some stores repeat the last ones of a part in the next.
@@ -41,7 +41,7 @@ struct State {
     unnameable: Vec<String>,
 }
 
-impl State {
+impl CurrentList {
     /// Begins a list.
     fn begin(&mut self) {
         self.tokens.clear();
@@ -101,7 +101,7 @@ impl Lists {
         Ok(list.to_xml())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CurrentList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
