@@ -32,9 +32,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use leitong_base::record::Timestamp;
 use leitong_cluster::Clusterer;
+use leitong_formats::source::ReadPart;
 use leitong_keep::Checkpoints;
 use leitong_keep::sink::{Counts, Extents};
-use leitong_formats::source::ReadPart;
 use leitong_store::snapshot::{TableDir, TableSettings, Unfinished};
 
 pub(crate) use milestones::Milestones;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use crate::FORMATS;
 use crate::csv;
 use crate::form::Form;
 use crate::format::Format;
 use crate::jsonl::Jsonl;
+use crate::list::FORMATS;
 use crate::source::extension::without_compression;
 use crate::table::writer::{TableForm, WriteError};
 use crate::warc::Warc;

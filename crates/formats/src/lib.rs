@@ -2,8 +2,8 @@
 //!
 //! In: the beginning of an input, and its bytes. Out: a [`Source`](source::Source) of records for the first reading, the
 //! unchanged [`Original`]s for the [second](SecondReading), and the [`Form`] in which documents of the input are written.
-//! Everything that asks which formats there are consults `FORMATS`, so a new format is a folder and a line there. A format
-//! with rows and columns shares `table`. [`source`] opens inputs: files, folders, streams and objects in stores.
+//! Everything that asks which formats there are consults the [`list`], so a new format is a folder and a line there. A
+//! format with rows and columns shares [`table`]. [`source`] opens inputs: files, folders, streams and objects in stores.
 
 pub(crate) mod arrow;
 pub(crate) mod cdx;
@@ -14,6 +14,7 @@ pub(crate) mod format;
 pub(crate) mod framing;
 pub(crate) mod html;
 pub(crate) mod jsonl;
+mod list;
 pub(crate) mod originals;
 pub(crate) mod other;
 pub(crate) mod parquet;
@@ -35,23 +36,3 @@ pub use framing::Framing;
 pub use originals::{Again, Content, Original, Row};
 pub use source::second_reading::{EarlyForm, SecondReading, SecondReadingError};
 pub use table::writer::{TableForm, TableWriter, WriteError};
-
-use self::format::{Format, Head};
-
-/// All formats, in the order in which they are tried. The last one takes every input.
-static FORMATS: [&dyn Format; 9] = [
-    &cdx::Cdx,
-    &parquet::Parquet,
-    &arrow::Arrow,
-    &warc::Warc,
-    &other::Other,
-    &html::Html,
-    &csv::CSV,
-    &csv::TSV,
-    &jsonl::Jsonl,
-];
-
-/// Returns the format of an input that begins like this.
-fn recognise(head: &Head<'_>, is_stored: bool) -> Option<&'static dyn Format> {
-    FORMATS.into_iter().find(|format| format.needs_stored() == is_stored && format.recognise(head))
-}

@@ -19,7 +19,7 @@ use leitong_text::page::PageConfig;
 /// Number of bytes that may be read ahead, plus the header of a WARC record.
 const READ_AHEAD_BYTES: usize = 8 << 20;
 
-/// What is read again of each record. It shares its counts with its clones.
+/// The parts of each record that are read again. Clones share their counts.
 #[derive(Debug, Clone, Default)]
 pub struct Again {
     /// The names of the top-level fields whose values are needed.

@@ -111,7 +111,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     FIELDS.iter().map(|(name, ..)| *name)
 }
 
-/// What is known of a document and added to it.
+/// The facts about a document that are added to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Annotation<'a> {
     /// The decision on the document.
@@ -120,7 +120,7 @@ pub(crate) struct Annotation<'a> {
     pub canonical: Option<&'a str>,
     /// The number of documents in the cluster, if it is added.
     pub cluster_size: Option<u64>,
-    /// What was cut out of the text, if passages are cut.
+    /// Counts of the passages that were cut out of the text, if passages are cut.
     pub cut: Option<Cut>,
     /// The groups of fields that become columns, if the document is a row of a table.
     pub added: Added,

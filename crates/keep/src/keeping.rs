@@ -48,7 +48,7 @@ pub struct Keeping<'a> {
     checkpoints: Option<Checkpoints<'a>>,
     /// True if texts are written instead of documents.
     writes_texts: bool,
-    /// What is read again of each document that is copied.
+    /// The parts of each copied document that are read again.
     again: Again,
     /// Counts of the texts that are written, if any are.
     text_counts: Arc<TextCounts>,
@@ -326,7 +326,7 @@ struct Opening<'o> {
     names: &'o [PathBuf],
     /// The forms of the inputs.
     forms: &'o [Form],
-    /// What is read again of each document that is copied.
+    /// The parts of each copied document that are read again.
     again: &'o Again,
     checkpoints: Option<&'o Checkpoints<'o>>,
     /// True if documents are copied only at the end of the run.

@@ -1,5 +1,5 @@
-//! What a run keeps: verdicts and dead letters ([`sink`]), and the documents themselves: kept documents in their original
-//! format and order, dropped documents with their cluster, and the clusters.
+//! Writes what a run keeps: verdicts and dead letters ([`sink`]), and the documents themselves: kept documents in their
+//! original format and order, dropped documents with their cluster, and the clusters.
 //!
 //! [`Options`] say what is written, and [`Keeping`] does it.
 //!

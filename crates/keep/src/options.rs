@@ -177,7 +177,7 @@ impl Options {
         self.prefer.is_known_at_once(rules) && self.source_removed_max.is_none() && !self.compares()
     }
 
-    /// Returns what is read again of each document that is copied.
+    /// Returns the parts of each copied document that are read again.
     pub(super) fn read_again(&self) -> Again {
         let written = self.texts.iter().flat_map(|texts| &texts.fields).map(InputField::first);
         let fields = written.chain(self.by.as_ref().and_then(Field::column)).collect();

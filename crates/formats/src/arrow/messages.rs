@@ -5,9 +5,12 @@ use std::io::{self, BufRead, BufReader, Read};
 use arrow_buffer::Buffer;
 use arrow_ipc::{Message, RecordBatch, root_as_message};
 
-use super::{CONTINUATION, FILE_MAGIC};
 use crate::table::Fault;
 
+/// The first bytes of a file.
+pub(super) const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
+/// The first bytes of a message.
+pub(super) const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Maximum size of the description of a message. A schema may contain long metadata of other programs.
 const HEAD_BYTES_MAX: u64 = 64 << 20;
 /// Maximum size of the values of a batch. Writers make batches of some thousand rows.

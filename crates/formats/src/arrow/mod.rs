@@ -15,6 +15,7 @@ use std::path::Path;
 
 use arrow_schema::SchemaRef;
 
+use self::messages::{CONTINUATION, FILE_MAGIC};
 use self::rows::ArrowFile;
 use self::write::ArrowLayout;
 use super::form::Form;
@@ -24,11 +25,6 @@ use super::table::writer::{Layout, WriteError};
 use super::table::{self, OpenTable, TableOriginals, TableSource};
 use crate::source::record::Source;
 use crate::source::rules::InputRules;
-
-/// The first bytes of a file.
-const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
-/// The first bytes of a message.
-const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// Files and streams of batches.
 pub(crate) struct Arrow;

@@ -6,8 +6,11 @@
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::compact::Compact;
-use super::{Fault, MAGIC};
 use crate::source::location::Stored;
+use crate::table::Fault;
+
+/// The first and last bytes of a Parquet file.
+pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 
 /// Size of the end of a file: the length of the index, and [`MAGIC`].
 const END_BYTES: usize = 8;

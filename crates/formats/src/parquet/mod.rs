@@ -12,6 +12,7 @@
 
 mod compact;
 mod costs;
+mod file;
 mod guard;
 mod heads;
 mod index;
@@ -25,26 +26,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Compression;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
-use parquet::schema::types::SchemaDescriptor;
 
+use self::file::ParquetFile;
+use self::index::MAGIC;
 use self::rows::Rows;
 pub(crate) use self::write::ParquetLayout;
 use super::form::Form;
 use super::format::{Format, Head, Opened, WantedRecords};
 use super::originals::{Again, Originals};
 use super::table::writer::{Layout, WriteError};
-use super::table::{self, Fault, OpenTable, TableOriginals, TableSource, guarded};
-use crate::source::location::Stored;
-use crate::source::record::{FramingError, Source};
+use super::table::{self, OpenTable, TableOriginals, TableSource};
+use crate::source::record::Source;
 use crate::source::rules::InputRules;
-
-/// The first and last bytes of a Parquet file.
-const MAGIC: &[u8; 4] = b"PAR1";
-/// Maximum number of rows in a batch.
-const BATCH_ROWS_MAX: usize = 1024;
 
 /// Files of row groups.
 pub(crate) struct Parquet;
@@ -105,70 +98,5 @@ impl OpenTable for ParquetFile {
 
     fn rows(self, columns: Option<&[usize]>, line_bytes_max: usize) -> Rows {
         Rows::new(self, columns, line_bytes_max)
-    }
-}
-
-/// An open Parquet file with its index.
-#[derive(Debug)]
-pub(crate) struct ParquetFile {
-    file: Stored,
-    index: ArrowReaderMetadata,
-}
-
-impl ParquetFile {
-    /// Reads the index of `file`.
-    ///
-    /// # Errors
-    /// The index is missing or broken.
-    fn open(file: Stored) -> Result<Self, Fault> {
-        let index = index::check(&file)
-            .and_then(|()| guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())));
-        let index = index.map_err(|fault| fault.or_machine_failure(&file))?;
-        let columns = index.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
-        let is_read = |codec: &Compression| !matches!(codec, Compression::BROTLI(_) | Compression::LZO);
-        if let Some(codec) = columns.map(ColumnChunkMetaData::compression).find(|codec| !is_read(codec)) {
-            let name = if codec == Compression::LZO { "LZO" } else { "Brotli" };
-            return Err(Fault::File(format!(
-                "its columns are compressed with {name}, which is not supported; write it with zstd, snappy, gzip or lz4"
-            )));
-        }
-        Ok(Self { file, index })
-    }
-
-    /// Reads the index of `stored`, or returns the fault of its content.
-    fn or_error(stored: Option<Stored>) -> io::Result<Result<Self, FramingError>> {
-        let Some(stored) = stored else { return Err(io::Error::other("Parquet is read at any position")) };
-        match Self::open(stored) {
-            Ok(file) => Ok(Ok(file)),
-            Err(fault) => {
-                let problem = fault.content_fault()?;
-                Ok(Err(FramingError::BrokenTable { format: "Parquet", problem }))
-            }
-        }
-    }
-
-    /// Returns the columns as a Parquet schema.
-    #[must_use]
-    pub(crate) fn parquet_schema(&self) -> &SchemaDescriptor {
-        self.index.parquet_schema()
-    }
-
-    /// Returns the content of the index.
-    #[must_use]
-    pub(crate) fn metadata(&self) -> &ParquetMetaData {
-        self.index.metadata()
-    }
-
-    /// Returns the number of rows in a row group. A negative number in a broken index counts as 0.
-    fn rows_of(&self, row_group: usize) -> u64 {
-        u64::try_from(self.metadata().row_group(row_group).num_rows()).unwrap_or(0)
-    }
-}
-
-impl Fault {
-    /// Returns the failure of the machine or a store that caused this fault, if there was one. The library
-    /// passes on only its message.
-    fn or_machine_failure(self, file: &Stored) -> Self {
-        file.failure().map_or(self, Self::Machine)
     }
 }

@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
-use super::BATCH_ROWS_MAX;
 use super::costs::{ChunkCosts, RowRun};
 use crate::table::BATCH_BYTES;
 
+/// Maximum number of rows in a batch.
+pub(super) const BATCH_ROWS_MAX: usize = 1024;
 /// Maximum number of ranges of too large rows in a row group. The rows from the next such
 /// range on are lost.
 const RANGES_MAX: usize = 1 << 16;

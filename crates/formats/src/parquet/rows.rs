@@ -16,10 +16,10 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSe
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 
 use super::costs::ChunkCosts;
+use super::file::ParquetFile;
 use super::guard::{Budget, Guard};
-use super::plan::{Plan, plan};
-use super::{BATCH_ROWS_MAX, Fault, ParquetFile, guarded};
-use crate::table::{BATCH_BYTES, Chunk, Chunks, DECODED_BYTES_MAX, OpenTable};
+use super::plan::{BATCH_ROWS_MAX, Plan, plan};
+use crate::table::{BATCH_BYTES, Chunk, Chunks, DECODED_BYTES_MAX, Fault, OpenTable, guarded};
 
 /// Number of rows of a long run that is added at the end of a selection, to raise the average length of its runs. If
 /// the average is low, the library also decodes the rows between the runs, and these may be too large.

@@ -19,7 +19,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor, Type};
 
-use super::{Parquet, ParquetFile};
+use super::Parquet;
+use super::file::ParquetFile;
 use crate::format::Format;
 use crate::table::writer::{Layout, Output, RowWriter, WriteError, WrittenColumns};
 

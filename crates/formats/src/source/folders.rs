@@ -23,7 +23,7 @@ use super::extension::without_compression;
 use super::location::is_object;
 use super::machine_error::is_machine_error;
 use super::open::Input;
-use crate::FORMATS;
+use crate::list::FORMATS;
 
 /// File extensions of formats that hold documents and are not supported. Such files are opened and refused by name, so
 /// a run over their folder does not look complete.

@@ -33,9 +33,9 @@ use crate::form::Form;
 use crate::format::{Format, Head, Opened, WantedRecords};
 use crate::html::{Html, url_below};
 use crate::jsonl::bare_words;
+use crate::list::{FORMATS, recognise};
 use crate::originals::{Again, Originals};
 use crate::other::other_format;
-use crate::{FORMATS, recognise};
 use leitong_base::terminal;
 
 /// Buffer size for reading from a file or decompressor. It also limits how much a batch reads without

@@ -95,7 +95,7 @@ pub(crate) struct TextPlan {
     pub fields: Vec<InputField>,
     /// The groups of fields about the verdict that are added; `None` for no such fields.
     pub added: Option<Added>,
-    /// What is read again of each document.
+    /// The parts of each document that are read again.
     pub again: Again,
     /// The counts to update.
     pub counts: Arc<TextCounts>,

@@ -19,7 +19,6 @@ use object_store::client::{
 use object_store::path::Path as Key;
 
 use super::list::{BrokenList, EMPTY_PARTS_MAX, List, ListedObject};
-use super::listing::next;
 
 /// Maximum number of bytes of one part of a list: 1,000 objects with keys of 1,024 bytes, however they are escaped.
 const PART_BYTES_MAX: usize = 32 << 20;
@@ -104,6 +103,11 @@ impl Lists {
     fn state(&self) -> MutexGuard<'_, CurrentList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Waits for the next item of a stream.
+pub(super) async fn next<T>(stream: &mut (impl futures_core::Stream<Item = T> + Unpin)) -> Option<T> {
+    std::future::poll_fn(|context| std::pin::Pin::new(&mut *stream).poll_next(context)).await
 }
 
 /// Returns the decoded value of a parameter of a query, or an empty text.

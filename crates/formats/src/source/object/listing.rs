@@ -9,6 +9,7 @@ use object_store::path::Path as Key;
 use object_store::{ObjectMeta, ObjectStore};
 
 use super::failure::Failure;
+use super::http::next;
 use super::{Bucket, Object, ObjectName};
 use crate::source::fetch::wait;
 
@@ -101,11 +102,6 @@ fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<(Vec<String>, Vec<Stri
         .collect();
     keys.sort_unstable();
     Ok((keys, bucket.lists.take_unnameable()))
-}
-
-/// Waits for the next item of a stream.
-pub(super) async fn next<T>(stream: &mut (impl futures_core::Stream<Item = T> + Unpin)) -> Option<T> {
-    std::future::poll_fn(|context| std::pin::Pin::new(&mut *stream).poll_next(context)).await
 }
 
 fn path(bucket: &Bucket, key: &str) -> PathBuf {
