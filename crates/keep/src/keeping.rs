@@ -63,8 +63,8 @@ impl<'a> Keeping<'a> {
     /// an earlier checkpoint.
     ///
     /// # Errors
-    /// An input or a benchmark cannot be read, or an output cannot be written. [`Error::WrongOption`] if
-    /// the options do not fit the inputs.
+    /// An input or a benchmark cannot be read, or an output cannot be written;
+    /// [`WrongOption`](super::Error::WrongOption) if the options do not fit the inputs.
     pub fn begin(
         mut options: Options,
         (inputs, names, readings): (&'a [PathBuf], &[PathBuf], &'a [Arc<Reading>]),
@@ -264,7 +264,7 @@ impl<'a> Keeping<'a> {
     /// all decisions.
     ///
     /// # Errors
-    /// A document cannot be read or written. [`Error::WrongOption`] if the options do not fit the
+    /// A document cannot be read or written; [`WrongOption`](super::Error::WrongOption) if the options do not fit the
     /// documents.
     pub fn finish<S: Sink>(mut self, sink: KeepSink<S>, table: Option<&TableOfRun<'_>>) -> Result<()> {
         let Kept { mut copied, spooled, texts } = sink.finish()?;
