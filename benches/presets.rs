@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use leitong::config::Config;
 use leitong::pipeline::FingerprintStage;
 use leitong_base::record::Place;
-use leitong_corpora::source::{Input, InputRules, Inputs, Payload, Record, Source};
+use leitong_formats::source::{Input, InputRules, Inputs, Payload, Record, Source};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 15;

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use crate::checkpoint;
 use leitong_base::proto::FORMAT_VERSION;
 use leitong_cluster::changelog::ChangelogRecord;
-use leitong_corpora::keep::{TEXTS_FORMAT_VERSION, TableSizes};
+use leitong_keep::{TEXTS_FORMAT_VERSION, TableSizes};
 use leitong_store::blocks::BlockStore;
 use leitong_store::snapshot::{SnapshotPlace, TableDir, TableLine};
 

@@ -11,7 +11,7 @@ use std::io::BufReader;
 use common::{assert_readable, assert_within_limits};
 use leitong::config::{Config, PageConfig};
 use leitong::pipeline::PageReader;
-use leitong_corpora::source::{JsonLines, Source};
+use leitong_formats::source::{JsonLines, Source};
 use leitong_text::page::mapping::MessageOutcome;
 use libfuzzer_sys::fuzz_target;
 

@@ -12,7 +12,7 @@ use common::{assert_readable, assert_within_limits};
 use leitong::config::{Config, PageConfig};
 use leitong::pipeline::PageReader;
 use leitong_base::record::Place;
-use leitong_corpora::source::{Source, WarcReader};
+use leitong_formats::source::{Source, WarcReader};
 use leitong_text::page::mapping::MessageOutcome;
 use libfuzzer_sys::fuzz_target;
 

@@ -23,7 +23,7 @@ use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace, corpus_nam
 use crate::pipeline::page_reader::{NoPage, PageReader};
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinting, Timestamp};
 use leitong_cluster::{ClusterId, Scratch};
-use leitong_corpora::source::Payload;
+use leitong_formats::source::Payload;
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::page::{Body, DecompressError, Hints, Page, PageError, decompressed};
 

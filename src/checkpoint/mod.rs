@@ -12,7 +12,7 @@
 //! The folder contains:
 //! * `checkpoint.json`, replaced atomically;
 //! * `table-N`, the table of checkpoint `N`;
-//! * `decisions`, if documents are chosen only at the end of the run ([`keep`](leitong_corpora::keep));
+//! * `decisions`, if documents are chosen only at the end of the run ([`keep`](leitong_keep));
 //! * `referents`, for revisit records;
 //! * `texts`, the compressed texts that are needed at the end of the run;
 //! * `….part`, the finished parts of Parquet files, which cannot be truncated.
@@ -32,9 +32,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use leitong_base::record::Timestamp;
 use leitong_cluster::Clusterer;
-use leitong_corpora::keep::Checkpoints;
-use leitong_corpora::sink::{Counts, Extents};
-use leitong_corpora::source::ReadPart;
+use leitong_formats::source::ReadPart;
+use leitong_keep::Checkpoints;
+use leitong_keep::sink::{Counts, Extents};
 use leitong_store::snapshot::{TableDir, TableSettings, Unfinished};
 
 pub(crate) use milestones::Milestones;

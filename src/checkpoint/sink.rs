@@ -7,8 +7,9 @@ use anyhow::Context;
 use super::{Checkpoint, CheckpointDir, FORMAT_VERSION, Faults, RunId};
 use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::Conclusion;
-use leitong_corpora::sink::{Counts, Extents, Milestone, Sink};
-use leitong_corpora::source::{InputNames, Reading, WarcBase};
+use leitong_formats::source::{InputNames, Reading, WarcBase};
+use leitong_keep::Error;
+use leitong_keep::sink::{Counts, Extents, Milestone, Sink};
 
 /// A sink that turns milestones into checkpoints and forwards everything to another sink.
 pub(crate) struct CheckpointSink<S> {
@@ -62,20 +63,8 @@ impl<S: Sink> CheckpointSink<S> {
     }
 }
 
-impl<S: Sink> Sink for CheckpointSink<S> {
-    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()> {
-        self.inner.write(conclusions)
-    }
-
-    fn flush(&mut self) -> anyhow::Result<()> {
-        self.inner.flush()
-    }
-
-    fn extents(&mut self) -> anyhow::Result<Extents> {
-        self.inner.extents()
-    }
-
-    fn reached(&mut self, milestone: &Milestone) -> anyhow::Result<()> {
+impl<S: Sink> CheckpointSink<S> {
+    fn commit(&mut self, milestone: &Milestone) -> anyhow::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let last = self.names.find(&milestone.last).context("a record that belongs to no input")?;
         // Documents are copied by another thread, and counted when the extents are known.
@@ -95,5 +84,24 @@ impl<S: Sink> Sink for CheckpointSink<S> {
             faults: earlier.and(counts),
         };
         folder.commit(&checkpoint)
+    }
+}
+
+impl<S: Sink> Sink for CheckpointSink<S> {
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> Result<(), Error> {
+        self.inner.write(conclusions)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.inner.flush()
+    }
+
+    fn extents(&mut self) -> Result<Extents, Error> {
+        self.inner.extents()
+    }
+
+    fn reached(&mut self, milestone: &Milestone) -> Result<(), Error> {
+        let committed = self.commit(milestone);
+        committed.map_err(|error| Error::Sink(error.reallocate_into_boxed_dyn_error_without_backtrace()))
     }
 }

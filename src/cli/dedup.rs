@@ -29,12 +29,12 @@ use crate::pipeline::page_reader::PageReader;
 use leitong_base::record::{Timestamp, Unreadable};
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
-use leitong_corpora::keep::{Checkpoints, Keeping, TableOfRun};
-use leitong_corpora::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines};
-use leitong_corpora::source::{
+use leitong_formats::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Skipped,
     Source, WarcBase, is_object,
 };
+use leitong_keep::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines};
+use leitong_keep::{Checkpoints, Keeping, TableOfRun};
 use leitong_store::snapshot::{TableDir, TableSettings};
 
 /// Maximum number of dead letters of one cause, and of objects, that are shown one by one; further ones are only
@@ -313,7 +313,7 @@ impl Run<'_> {
         begun_at: u64,
         counts: &Arc<Counts>,
     ) -> anyhow::Result<Keeping<'k>> {
-        let options = self.arguments.kept.keeping(&self.config, &self.rules)?;
+        let options = self.arguments.kept.keeping(&self.config)?;
         let checkpoints = self.checkpoints.as_ref().map(|folder| Checkpoints {
             folder: folder.folder(),
             earlier: self.checkpoint.as_ref().map(|checkpoint| (&checkpoint.extents, checkpoint.last)),

@@ -18,10 +18,8 @@ use crate::pipeline::page_reader::{NoPage, PageReader};
 use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_corpora::sink::WholeLines;
-use leitong_corpora::source::{
-    Input, Inputs, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
-};
+use leitong_formats::source::{Input, Inputs, ReadSoFar, Record, WithoutRecords, is_object};
+use leitong_keep::sink::WholeLines;
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::Terms;
@@ -130,7 +128,7 @@ impl Counted {
 
 /// Returns true if the file exists and can be read only once, such as a pipe. `-` is standard input.
 pub(super) fn is_read_once(path: &Path) -> bool {
-    path == Path::new("-") || (path.exists() && !path.is_dir() && !can_be_read_again(path))
+    path == Path::new("-") || (path.exists() && !path.is_dir() && !Input::is_lasting(path))
 }
 
 /// Opens all inputs before anything is written, to report a mistyped name at once.

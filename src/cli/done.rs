@@ -17,8 +17,8 @@ use crate::checkpoint::RunId;
 use leitong_base::proto::{FinishedRun, WrittenOutput};
 use leitong_base::record::Timestamp;
 use leitong_base::terminal;
-use leitong_corpora::sink::WholeLines;
-use leitong_corpora::source::{Input, ReadPart, Reading, is_object};
+use leitong_formats::source::{Input, ReadPart, Reading, is_object};
+use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
 /// Advice for a user who wants to repeat a finished run.

@@ -1,4 +1,4 @@
-//! The options of `leitong dedup` that write documents, clusters and reports. [`leitong_corpora::keep`] implements
+//! The options of `leitong dedup` that write documents, clusters and reports. [`leitong_keep`] implements
 //! them.
 
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use super::{passages, texts};
 use crate::config::Config;
 use crate::pipeline::fingerprint_stage::CompressedTexts;
 use crate::pipeline::written_text::WrittenForm;
-use leitong_corpora::keep::{Field, LostMax, Options, Prefer};
-use leitong_corpora::source::{InputRules, is_object};
+use leitong_formats::source::is_object;
+use leitong_keep::{Field, LostMax, Options, Prefer};
 
 #[derive(Debug, Args)]
 #[group(id = "documents")]
@@ -113,15 +113,15 @@ impl Arguments {
         self.passages.benchmarks()
     }
 
-    /// Returns the options for the documents of a run with this configuration and these rules.
-    pub(super) fn keeping(&self, config: &Config, rules: &InputRules) -> anyhow::Result<Options> {
+    /// Returns the options for the documents of a run with this configuration.
+    pub(super) fn keeping(&self, config: &Config) -> anyhow::Result<Options> {
         Ok(Options {
             keep: self.keep.clone(),
             drop: self.drop.clone(),
             clusters: self.clusters.clone(),
             report: self.report.clone(),
             accounts: self.accounts.clone(),
-            texts: self.texts.options(rules),
+            texts: self.texts.options(),
             annotate: self.annotate,
             revisit: self.revisit,
             prefer: self.prefer.clone(),

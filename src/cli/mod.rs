@@ -53,7 +53,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::load::ConfigError;
 use leitong_base::terminal;
-use leitong_corpora::keep::WrongOption;
+use leitong_keep::Error as KeepError;
 use leitong_store::snapshot::SnapshotError;
 use logging::LogFormat;
 
@@ -161,8 +161,7 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
 
 /// Reports an error, and returns the exit status for it.
 fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
-    let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-    if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
+    if error.chain().filter_map(machine_error).any(|error| error.kind() == io::ErrorKind::BrokenPipe) {
         return ExitCode::from(CLOSED_PIPE);
     }
     let remedy = remedy(error);
@@ -173,11 +172,16 @@ fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
     ExitCode::from(if is_about_arguments(error) { 2 } else { 1 })
 }
 
+/// Returns the error of the machine that this is.
+fn machine_error<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e io::Error> {
+    cause.downcast_ref().or_else(|| cause.downcast_ref().and_then(KeepError::machine_error))
+}
+
 /// Returns what to do about an error of the disk.
 fn remedy(error: &anyhow::Error) -> &'static str {
     let of_system = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
         Some(SnapshotError::Io { error, .. }) => Some(error.kind()),
-        _ => cause.downcast_ref().map(io::Error::kind),
+        _ => machine_error(cause).map(io::Error::kind),
     };
     match error.chain().find_map(of_system) {
         Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge) => {
@@ -195,7 +199,7 @@ fn is_about_arguments(error: &anyhow::Error) -> bool {
     let folder = error.downcast_ref();
     error.is::<settings::Wrong>()
         || error.is::<ConfigError>()
-        || error.is::<WrongOption>()
+        || matches!(error.downcast_ref(), Some(KeepError::WrongOption(_)))
         || matches!(folder, Some(SnapshotError::NotAFolder { .. } | SnapshotError::OtherFiles { .. }))
 }
 

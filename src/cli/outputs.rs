@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::settings::wrong;
-use leitong_corpora::sink::WholeLines;
+use leitong_keep::sink::WholeLines;
 
 /// Endings of names that promise compression. They may have capitals.
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];

@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::outputs::check_outputs;
 use super::settings::wrong;
-use leitong_corpora::sink::WholeLines;
+use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::Unfinished;
 
 /// Name of the record in an output folder.

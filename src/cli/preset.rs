@@ -16,7 +16,7 @@ use crate::config::Config;
 #[cfg(feature = "kafka")]
 use crate::kafka::tail::{Start, Tail};
 use leitong_base::terminal;
-use leitong_corpora::source::Payload;
+use leitong_formats::source::Payload;
 use leitong_text::page::mapping::{InputConfig, Preset, Survey};
 #[cfg(feature = "kafka")]
 use leitong_text::page::{decompressed, without_schema_head};

@@ -9,8 +9,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use leitong_base::terminal;
-use leitong_corpora::sink::Counts;
-use leitong_corpora::source::ReadSoFar;
+use leitong_formats::source::ReadSoFar;
+use leitong_keep::sink::Counts;
 
 /// A bar that draws itself ten times a second. It shows nothing if standard error is not a terminal.
 #[derive(Clone)]

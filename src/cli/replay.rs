@@ -16,7 +16,7 @@ use crate::worker::replay::{Start, replay};
 use leitong_base::terminal;
 use leitong_cluster::Position;
 use leitong_cluster::log::Watermarks;
-use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
+use leitong_keep::sink::{Counts, DeadLetters, FileSink, WholeLines};
 use leitong_store::snapshot::{TableDir, TableSettings};
 
 #[derive(Debug, Args)]

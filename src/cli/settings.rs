@@ -8,7 +8,7 @@ use clap::Args;
 use crate::config::detectors::DETECTORS;
 use crate::config::load::{self, ConfigError};
 use crate::config::{Config, THREADS_MAX, load::detectors_hint};
-use leitong_corpora::source::InputRules;
+use leitong_formats::source::InputRules;
 use leitong_text::page::mapping::Mapping;
 use leitong_text::segment::Segmenter;
 

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use leitong_cluster::verdict::Kind;
-use leitong_corpora::sink::Counts;
-use leitong_corpora::source::Skipped;
+use leitong_formats::source::Skipped;
+use leitong_keep::sink::Counts;
 
 /// Formats the counts of a run.
 #[must_use]

@@ -6,9 +6,8 @@ use clap::{Args, ValueEnum};
 
 use super::settings::wrong;
 use crate::pipeline::written_text::WrittenForm;
-use leitong_corpora::keep::TextOptions;
-use leitong_corpora::keep::texts::InputField;
-use leitong_corpora::source::InputRules;
+use leitong_keep::TextOptions;
+use leitong_keep::texts::InputField;
 
 #[derive(Debug, Args)]
 #[group(id = "texts")]
@@ -91,11 +90,9 @@ impl Arguments {
             .map_or(Ok(()), |conflict| Err(wrong(format_args!("--fields {conflict}"))))
     }
 
-    /// Returns the options for a run with these rules, or `None` if documents are written unchanged.
-    pub(super) fn options(&self, rules: &InputRules) -> Option<TextOptions> {
+    /// Returns the options for a run, or `None` if documents are written unchanged.
+    pub(super) fn options(&self) -> Option<TextOptions> {
         self.written_form()?;
-        // The fields are read in a second reading. It has the rules of the first one, and also reads their columns.
-        let rules = rules.clone().with_extra(self.fields.iter().map(|field| field.pointer.as_str()));
-        Some(TextOptions { fields: self.fields.clone(), rules })
+        Some(TextOptions { fields: self.fields.clone() })
     }
 }

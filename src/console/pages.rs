@@ -10,7 +10,7 @@ use anyhow::Context;
 
 use crate::config::Config;
 use crate::pipeline::page_reader::PageReader;
-use leitong_corpora::source::{Input, InputRules, Inputs};
+use leitong_formats::source::{Input, InputRules, Inputs};
 use leitong_text::page::Page;
 
 /// Returns the first page of `paths` for which `is_it` returns true.

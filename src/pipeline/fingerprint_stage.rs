@@ -24,12 +24,12 @@ use leitong_base::record::{
     Timestamp, Unreadable,
 };
 use leitong_base::work::{TooMuchWork, Work};
-use leitong_corpora::keep::texts::Text;
-use leitong_corpora::keep::{PageTexts, TextCompressor};
-use leitong_corpora::source::Record;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::digest::{letters, text_digest};
 use leitong_fingerprint::secret::DigestHash;
+use leitong_formats::source::Record;
+use leitong_keep::texts::Text;
+use leitong_keep::{PageTexts, TextCompressor};
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::page::mapping::{MessageOutcome, Skip};
 use leitong_text::page::{Body, Page, PageError, Repaired, host};

@@ -9,7 +9,7 @@ use std::io::BufReader;
 
 use crate::config::kafka::{PageFormat, PagesConfig, UrlFrom};
 use leitong_base::record::{Cause, Received};
-use leitong_corpora::source::{Payload, Source, WarcReader};
+use leitong_formats::source::{Payload, Source, WarcReader};
 use leitong_text::page::mapping::{self, Framing, Mapping, MessageOutcome, Reading, Skip};
 use leitong_text::page::{
     Body, DecompressError, Hints, Page, PageConfig, PageError, PageRules, decompressed, without_schema_head,

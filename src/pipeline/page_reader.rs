@@ -19,7 +19,7 @@ use crate::config::kafka::PagesConfig;
 use crate::config::load::ConfigError;
 use leitong_base::record::{Cause, Place, Unreadable};
 use leitong_base::terminal::escape;
-use leitong_corpora::source::{Payload, WarcFolder, csv_delimiter};
+use leitong_formats::source::{Input, Payload, WarcFolder};
 use leitong_text::page::mapping::{self, Mapping, MessageOutcome, Preset, Reading, Recognizer, Skip};
 use leitong_text::page::{Body, Page, PageConfig, PageError, PageRules};
 
@@ -122,7 +122,7 @@ impl PageReader {
     pub fn record_of_file(&self, place: &Place, payload: Payload) -> Result<MessageOutcome, NoPage> {
         // Sources of tables make urls for their rows, because they know the columns.
         let made_up = match place {
-            Place::Line { input, line } if self.may_make_up && csv_delimiter(input).is_none() => {
+            Place::Line { input, line } if self.may_make_up && Input::delimiter(input).is_none() => {
                 Some(Page::made_up_url(input, *line))
             }
             _ => None,

@@ -5,7 +5,7 @@
 
 use super::document::{DecodedDocument, Refusal};
 use leitong_base::record::Reason;
-use leitong_corpora::keep::texts::Text;
+use leitong_keep::texts::Text;
 use leitong_text::page::{Body, Page};
 
 /// The form of the texts that are written.

@@ -16,7 +16,7 @@ use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};
 use leitong_cluster::{Clusterer, Position};
-use leitong_corpora::sink::Sink;
+use leitong_keep::sink::Sink;
 use leitong_store::snapshot::TableSettings;
 
 /// Number of log records that are decided together.

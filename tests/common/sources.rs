@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 /// Crates in the order in which they build on each other: the libraries, the program, and the laboratory.
-pub(crate) const CRATES: [&str; 8] = [
+pub(crate) const CRATES: [&str; 9] = [
     "crates/base",
     "crates/text",
     "crates/fingerprint",
     "crates/cluster",
     "crates/store",
-    "crates/corpora",
+    "crates/formats",
+    "crates/keep",
     ".",
     "crates/lab",
 ];

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::config::detectors::DETECTORS;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::record::{LogRecord, Outcome, Place};
-use leitong_corpora::source::{Payload, Record};
+use leitong_formats::source::{Payload, Record};
 
 const TEXTS: &str = include_str!("texts.jsonl");
 const GOLDEN: &str = "tests/golden/fingerprints.tsv";

@@ -232,3 +232,29 @@ fn columns_can_be_named_by_json_pointers() {
     assert_eq!(run.status, 3);
     assert!(run.stderr.contains("there is no column \"mete\""), "{}", run.stderr);
 }
+
+/// `--by` found no field in CSV rows, and neither did `--prefer` together with `--one-per`: all documents were of one
+/// source, and of one group.
+#[test]
+fn several_fields_of_rows_are_found_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let documents = documents(30);
+    let inputs = [
+        write(folder.path(), "a.csv", table(&rows(&documents, ','))),
+        write(folder.path(), "a.jsonl", lines(&documents)),
+    ];
+    let found = inputs.map(|input| {
+        let [kept, accounts] = ["kept", "accounts.json"].map(|name| folder.path().join(name));
+        let kept = kept.with_extension(input.extension().expect("a format"));
+        let options = ["--prefer", "highest:/score", "--one-per", "/id", "--by", "/id", "--overwrite"];
+        let outputs = ["--keep", name(&kept), "--accounts", name(&accounts)];
+        let run = dedup_files(&[&options[..], &outputs].concat(), &[&input]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let accounts = std::fs::read_to_string(&accounts).expect("accounts");
+        let accounts: Value = serde_json::from_str(&accounts).expect("JSON");
+        let sources = accounts["sources"].as_array().expect("sources").iter();
+        sources.map(|source| json!([source["source"], source["kept"]])).collect::<Vec<_>>()
+    });
+    assert_eq!(found[0].len(), 30, "each document is a source");
+    assert_eq!(found[0], found[1], "as of JSON lines");
+}

@@ -14,7 +14,7 @@ use leitong::config::Config;
 use leitong::pipeline::Message;
 use leitong::pipeline::PageReader;
 use leitong_base::record::{Place, Received};
-use leitong_corpora::source::Payload;
+use leitong_formats::source::Payload;
 use leitong_text::page::mapping::{MessageOutcome, Preset};
 use leitong_text::page::{Body, Page, PageError};
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ const WITHOUT_TOKIO: [&str; 9] = [
     "crates/fingerprint/src",
     "crates/cluster/src",
     "crates/store/src",
-    "crates/corpora/src/keep",
+    "crates/keep/src",
     "crates/lab/src",
     "src/checkpoint",
     "src/config",

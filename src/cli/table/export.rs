@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::cli::parts::{Overwrite, Parts};
-use leitong_corpora::sink::WholeLines;
+use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use crate::cli::parts::{Overwrite, Parts};
 use crate::cli::settings::{self, Wrong, wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_cluster::{ClusterId, Merged};
-use leitong_corpora::sink::WholeLines;
+use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::{Merge, TableDir, TableSettings};
 
 #[derive(Debug, Args)]

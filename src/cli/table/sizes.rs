@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use crate::cli::parts::Parts;
 use leitong_base::terminal;
 use leitong_cluster::ClusterId;
-use leitong_corpora::keep::TableSizes;
-use leitong_corpora::sink::WholeLines;
+use leitong_keep::TableSizes;
+use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
 pub(super) fn run(output: &Path, parts: Parts, folder: &Path) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use crate::graph::queue::Sender;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::Fingerprinted;
 use leitong_base::record::{Place, Timestamp};
-use leitong_corpora::sink::Milestone;
+use leitong_keep::sink::Milestone;
 
 /// Sink end that runs the cluster stage on batches.
 pub(super) struct Decide<'a, O, M> {

@@ -20,8 +20,8 @@ use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
 use decide::Decide;
 use leitong_base::record::Place;
-use leitong_corpora::sink::{Milestone, Sink};
-use leitong_corpora::source::Source;
+use leitong_formats::source::Source;
+use leitong_keep::sink::{Milestone, Sink};
 use read::Files;
 
 /// Maximum number of batches of conclusions that wait to be written.

@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use crate::graph::budget::Load;
 use crate::graph::ends::SourceEnd;
-use leitong_corpora::source::{Record, Source};
+use leitong_formats::source::{Record, Source};
 
 /// Source end that reads records of files.
 pub(super) struct Files<'a> {

@@ -3,7 +3,7 @@
 use crate::graph::budget::Permit;
 use crate::graph::queue::Receiver;
 use leitong_cluster::verdict::Conclusion;
-use leitong_corpora::sink::{Milestone, Sink};
+use leitong_keep::sink::{Milestone, Sink};
 
 /// The conclusions of a batch.
 pub(super) struct Decided {
@@ -26,5 +26,5 @@ pub(super) async fn write(mut decided: Receiver<Decided>, sink: &mut impl Sink) 
             sink.flush()?;
         }
     }
-    sink.flush()
+    Ok(sink.flush()?)
 }

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use leitong_cluster::verdict::Verdict;
-use leitong_corpora::source::{Payload, Record};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::simhash_of;
 use leitong_fingerprint::digest::text_digest;
 use leitong_fingerprint::secret::DigestHash;
+use leitong_formats::source::{Payload, Record};
 use leitong_text::extract::Document;
 use leitong_text::page::Page;
 use leitong_text::segment::{Segmenter, Terms};

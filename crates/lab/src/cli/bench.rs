@@ -14,7 +14,7 @@ use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, Position};
-use leitong_corpora::source::{Payload, Record};
+use leitong_formats::source::{Payload, Record};
 
 use super::outputs::{self, Overwrite};
 use super::{inputs, segmenter, wrong};

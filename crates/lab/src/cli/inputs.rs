@@ -11,7 +11,7 @@ use leitong::{Config, Extractor};
 use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_corpora::source::{Input, InputRules, Inputs, Payload, Record};
+use leitong_formats::source::{Input, InputRules, Inputs, Payload, Record};
 use leitong_text::page::Page;
 use leitong_text::page::mapping::MessageOutcome;
 

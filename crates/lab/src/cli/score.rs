@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use leitong::Config;
-use leitong_corpora::source::Payload;
+use leitong_formats::source::Payload;
 
 use super::{inputs, outputs, wrong};
 use crate::eval::{GivenVerdict, StreamScore};

@@ -1,0 +1,243 @@
+//! Writes the report as text, or as a single HTML page without scripts.
+
+use std::fmt::Write;
+
+use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, Verified};
+use crate::accounts::AccountsReport;
+use crate::passages::benchmark::SharedPassage;
+use leitong_base::markup::escape;
+use leitong_base::terminal;
+
+const STYLE: &str = "
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, 'Noto Sans', sans-serif; }
+body { max-width: 1100px; margin: 0 auto; padding: 24px 16px 60px; } h2 { margin-top: 36px; font-size: 19px; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid #8884; vertical-align: top; }
+th.words, td.words { text-align: left; overflow-wrap: anywhere; min-width: 12em; }
+";
+
+/// A table of the report.
+struct ReportTable {
+    title: &'static str,
+    /// A remark about the table. May be empty.
+    note: &'static str,
+    /// The names of the columns. Columns whose names begin with a capital contain text, the others numbers.
+    head: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+impl Report {
+    /// Formats the report as text, for a terminal or a file.
+    pub(super) fn text(&self) -> String {
+        let mut out = String::new();
+        for ReportTable { title, note, head, mut rows } in self.tables() {
+            // Urls come from pages and may contain terminal control codes.
+            rows.iter_mut().flatten().for_each(|cell| *cell = terminal::escape(cell).into_owned());
+            let width = |column: usize| {
+                rows.iter().map(|row| row[column].chars().count()).chain([head[column].chars().count()]).max()
+            };
+            let widths: Vec<usize> = (0..head.len()).map(|column| width(column).unwrap_or(0)).collect();
+            let _ = writeln!(out, "{title}{}{note}", if note.is_empty() { "" } else { ": " });
+            let names: Vec<String> = head.iter().map(|&name| name.to_owned()).collect();
+            for row in [&names].into_iter().chain(&rows) {
+                let mut line = String::from("  ");
+                for ((cell, width), name) in row.iter().zip(&widths).zip(head) {
+                    let _ = match is_words(name) {
+                        true => write!(line, "{cell:<width$}  "),
+                        false => write!(line, "{cell:>width$}  "),
+                    };
+                }
+                let _ = writeln!(out, "{}", line.trim_end());
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    /// Formats the report as HTML, for a browser.
+    pub(super) fn html(&self) -> String {
+        let mut out = format!(
+            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width\"><title>Leitong: documents and copies</title>\
+             <style>{STYLE}</style></head><body><h1>Documents and copies</h1>"
+        );
+        for ReportTable { title, note, head, rows } in self.tables() {
+            let _ = write!(out, "<h2>{title}</h2><p>{note}</p><div class=\"scroll\"><table><tr>");
+            let class = |name: &str| if is_words(name) { " class=\"words\"" } else { "" };
+            for name in head {
+                let _ = write!(out, "<th scope=\"col\"{}>{name}</th>", class(name));
+            }
+            out.push_str("</tr>");
+            for row in rows {
+                out.push_str("<tr>");
+                for (cell, name) in row.iter().zip(head) {
+                    // Texts of pages may contain marks that make a line read differently than it is written.
+                    let _ = write!(out, "<td{}>{}</td>", class(name), escape(&terminal::escape(cell)));
+                }
+                out.push_str("</tr>");
+            }
+            out.push_str("</table></div>");
+        }
+        out.push_str("</body></html>\n");
+        out
+    }
+
+    fn tables(&self) -> Vec<ReportTable> {
+        let number = |n: u64| n.to_string();
+        let mut kinds: Vec<Vec<String>> =
+            self.kinds.iter().map(|(kind, count)| vec![(*kind).to_owned(), number(*count)]).collect();
+        kinds.push(vec!["all documents".to_owned(), number(self.documents)]);
+        kinds.push(vec!["clusters".to_owned(), number(self.clusters)]);
+        if let Some(copied) = self.copied {
+            kinds.push(vec!["documents kept".to_owned(), number(copied.kept)]);
+            if self.verified.is_some() {
+                kinds.push(vec!["kept only because of --verify".to_owned(), number(copied.kept_by_verify)]);
+            }
+            kinds.push(vec!["documents dropped".to_owned(), number(copied.dropped)]);
+            if self.benchmarks.is_some() {
+                kinds.push(vec!["dropped because of a benchmark".to_owned(), number(copied.benchmark)]);
+            }
+            kinds.push(vec!["bytes dropped".to_owned(), number(copied.dropped_bytes)]);
+        }
+        let size = |class: &SizeClass| match class.to {
+            Some(to) if to == class.from => to.to_string(),
+            Some(to) => format!("{} to {to}", class.from),
+            None => format!("{} and more", class.from),
+        };
+        let sizes = self.sizes.iter();
+        let sizes = sizes.map(|class| vec![size(class), number(class.clusters), number(class.documents)]);
+        let hosts = self.hosts.iter().map(|host| {
+            #[expect(clippy::cast_precision_loss, reason = "for display")]
+            let share = 100.0 * host.duplicates as f64 / host.documents.max(1) as f64;
+            vec![host.host.clone(), number(host.documents), number(host.duplicates), format!("{share:.1} %")]
+        });
+        let mut tables = vec![
+            ReportTable { title: "Verdicts", note: "", head: &["Kind", "documents"], rows: kinds },
+            ReportTable {
+                title: "Clusters by size",
+                note: "",
+                head: &["Pages", "clusters", "documents"],
+                rows: sizes.collect(),
+            },
+            clusters("Largest clusters", "", &self.largest),
+        ];
+        if !self.suspicious.is_empty() {
+            tables.push(clusters(
+                "Clusters that look like a template",
+                "each has ten or more pages of one host, nearly all slightly different. They may be different \
+                 articles in one page layout: compare two of them with `leitong compare`, or list the paragraphs that \
+                 they share with `leitong boilerplate build --pages-min 2`",
+                &self.suspicious,
+            ));
+        }
+        tables.push(ReportTable {
+            title: "Hosts with the most documents",
+            note: "",
+            head: &["Host", "documents", "duplicates", "share"],
+            rows: hosts.collect(),
+        });
+        self.verified.iter().for_each(|verified| tables.extend(checks(verified)));
+        tables.extend(self.benchmarks.as_deref().filter(|lines| !lines.is_empty()).map(benchmarks));
+        self.accounts.iter().for_each(|accounts| tables.extend(by_source(accounts)));
+        tables
+    }
+}
+
+/// Returns the tables about verification.
+fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<ReportTable> {
+    let counted = [
+        ("dropped: a kept document has the text", counts.dropped),
+        ("kept: text would be lost", counts.text_lost),
+        ("kept: facts differ", counts.facts_differ),
+        ("kept: could not be compared", counts.not_verified),
+    ];
+    let row = |line: &CheckLine| {
+        let share = format!("{:.1} %", 100.0 * line.check.lost_share);
+        let letters = line.check.lost_letters.to_string();
+        let shown = line.check.differs.as_ref().unwrap_or(&line.check.lost_passage);
+        vec![share, letters, line.url.clone(), shown.clone()]
+    };
+    let lines = |title, note, lines: &[CheckLine]| ReportTable {
+        title,
+        note,
+        head: &["lost", "letters", "Document", "Longest passage, or the facts"],
+        rows: lines.iter().map(row).collect(),
+    };
+    let mut tables = vec![ReportTable {
+        title: "Verification",
+        note: "",
+        head: &["Result", "documents"],
+        rows: counted.iter().map(|(result, count)| vec![(*result).to_owned(), count.to_string()]).collect(),
+    }];
+    if !losses.is_empty() {
+        tables.push(lines("Text that is lost with dropped documents", "the longest passages", losses));
+    }
+    if !kept.is_empty() {
+        tables.push(lines("Documents kept by verification", "those with the longest passages", kept));
+    }
+    tables
+}
+
+/// Returns the table of documents that contain a passage of a benchmark.
+fn benchmarks(lines: &[BenchmarkLine]) -> ReportTable {
+    let row = |line: &BenchmarkLine| {
+        let SharedPassage { benchmark, passage, letters } = &line.found;
+        vec![letters.to_string(), line.url.clone(), benchmark.clone(), passage.clone()]
+    };
+    ReportTable {
+        title: "Documents with a passage of a benchmark",
+        note: "the first ones; --drop writes all",
+        head: &["letters", "Document", "Benchmark", "Passage"],
+        rows: lines.iter().map(row).collect(),
+    }
+}
+
+/// Returns the tables about sources.
+fn by_source(accounts: &AccountsReport) -> Vec<ReportTable> {
+    let name = |source: &Option<String>| source.clone().unwrap_or_default();
+    let sources = accounts.sources.iter().map(|line| {
+        let totals = &line.totals;
+        let share = 100.0 * totals.dropped as f64 / totals.documents.max(1) as f64;
+        let counts = [totals.documents, totals.bytes, totals.kept, totals.kept_bytes, totals.dropped];
+        let counts = counts.into_iter().map(|count| count.to_string());
+        [name(&line.source)].into_iter().chain(counts).chain([format!("{share:.1} %")]).collect()
+    });
+    let overlaps = accounts.overlaps.iter();
+    let overlaps = overlaps
+        .map(|overlap| vec![name(&overlap.source), name(&overlap.with), overlap.documents.to_string()])
+        .collect::<Vec<_>>();
+    let mut tables = vec![ReportTable {
+        title: "Sources with the most documents",
+        note: "documents without a value of the field have no name here",
+        head: &["Source", "documents", "bytes", "kept", "kept bytes", "dropped", "share"],
+        rows: sources.collect(),
+    }];
+    if !overlaps.is_empty() {
+        tables.push(ReportTable {
+            title: "Overlap between sources",
+            note: "documents of a source that have a copy in the other one",
+            head: &["Source", "Other source", "documents"],
+            rows: overlaps,
+        });
+    }
+    tables
+}
+
+fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> ReportTable {
+    let row = |line: &ClusterLine| {
+        let hosts = if line.one_host { "one" } else { "several" };
+        vec![
+            line.size.to_string(),
+            line.near.to_string(),
+            hosts.to_owned(),
+            line.canonical_url.clone(),
+            line.example_url.clone(),
+        ]
+    };
+    let head = &["pages", "near", "hosts", "First page", "Last page"];
+    ReportTable { title, note, head, rows: lines.iter().map(row).collect() }
+}
+
+fn is_words(name: &str) -> bool {
+    name.starts_with(char::is_uppercase)
+}
