@@ -56,7 +56,7 @@ use leitong_corpora::keep::WrongOption;
 use leitong_store::snapshot::SnapshotError;
 use logging::LogFormat;
 
-/// What `leitong-lab` uses of the command line, so that it reads, writes, reports and ends as `leitong` does. Not an
+/// Parts of the command line that `leitong-lab` uses: it reads, writes, reports and ends as `leitong` does. Not an
 /// API: it changes without notice.
 #[doc(hidden)]
 pub mod shared {
