@@ -112,7 +112,7 @@ pub fn for_each_page<T>(
     match unread {
         0 => return Ok(ExitCode::SUCCESS),
         1 => terminal::note("1 record cannot be read and is not part of the result"),
-        ..=NAMED_MAX => {
+        2..=NAMED_MAX => {
             terminal::note(format_args!("{unread} records cannot be read and are not part of the result"));
         }
         _ => terminal::note(format_args!(
