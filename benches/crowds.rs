@@ -70,7 +70,8 @@ fn main() {
 }
 
 fn build(name: &str) -> Arc<dyn Detector> {
-    let config = Config { detector: name.to_owned(), ..Config::default() };
+    let mut config = Config::default();
+    config.detector = name.to_owned();
     let built = detector(name, &config, &Resources::default()).expect("a name").expect("no files");
     built.into()
 }

@@ -68,7 +68,8 @@ fn by_length(
     resources: &Resources,
     texts: impl Fn(usize) -> Vec<Terms>,
 ) {
-    let mut all_nodes = Config { detector: "word-network".into(), ..config.clone() };
+    let mut all_nodes = config.clone();
+    all_nodes.detector = "word-network".into();
     let settings = serde_json::json!({ "graph": { "hubs": 256 } });
     all_nodes.word_network = serde_json::from_value(settings).expect("settings of the network");
     let all_nodes = detector("word-network", &all_nodes, resources).expect("a detector");

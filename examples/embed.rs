@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let line = line?;
         let (url, text) =
             line.split_once('\t').ok_or("a line without a tab: write the url, a tab and the text")?;
-        let verdict = deduplicator.decide(Page::text(url, text));
+        let verdict = deduplicator.decide(Page::text(url, text))?;
         match verdict.kind {
             Kind::Unique | Kind::Undecidable => println!("{url}"),
             Kind::ExactDuplicate | Kind::NearDuplicate => {

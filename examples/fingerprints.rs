@@ -6,8 +6,10 @@
 
 use std::io::{BufRead, BufWriter, Write};
 
-use leitong::{Config, Deduplicator, Page};
-use leitong_base::record::LogRecord;
+use leitong::pipeline::FingerprintStage;
+use leitong::{Config, Page};
+use leitong_base::record::{LogRecord, Place};
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 /// Number of pages that are fingerprinted at once.
@@ -24,7 +26,8 @@ fn page_of(line: &Value) -> Page {
 }
 
 fn main() -> anyhow::Result<()> {
-    let mut deduplicator = Deduplicator::new(&Config::default())?;
+    let stage = FingerprintStage::new(Config::default())?;
+    let place = Place::Line { input: "-".into(), line: 1 };
     let mut out = BufWriter::new(std::io::stdout().lock());
     let lines: Vec<Value> = std::io::stdin()
         .lock()
@@ -32,10 +35,14 @@ fn main() -> anyhow::Result<()> {
         .map(|line| Ok(serde_json::from_str(&line?)?))
         .collect::<anyhow::Result<_>>()?;
     for lines in lines.chunks(BATCH) {
-        let records = deduplicator.fingerprint_batch(0, lines.iter().map(page_of).collect());
+        let records = lines.par_iter().map_init(
+            || stage.workspace(),
+            |workspace, line| stage.process_page(place.clone(), page_of(line), workspace).record,
+        );
+        let records: Vec<_> = records.collect();
         for (line, record) in lines.iter().zip(records) {
             let (fingerprint, text) = match &record {
-                LogRecord::Page(page) => (page.outcome.fingerprint(), page.text),
+                Ok(LogRecord::Page(page)) => (page.outcome.fingerprint(), page.text),
                 _ => (None, None),
             };
             let digits =

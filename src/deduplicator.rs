@@ -19,15 +19,12 @@ use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
 use leitong_base::record::{LogRecord, Place, Timestamp};
 use leitong_cluster::log::{EntryError, Unplaced};
 use leitong_cluster::verdict::{Conclusion, Verdict};
-use leitong_cluster::{Clusterer, Position, PreviewOptions, Scratch, TableFault};
+use leitong_cluster::{Clusterer, Position, PreviewOptions, Scratch};
 use leitong_fingerprint::Detector;
 use leitong_store::snapshot::{SnapshotError, TableSettings};
 use leitong_text::page::Page;
 
 pub use table::Table;
-
-/// Message of a panic; the error follows.
-const ON_DISK: &str = "the table is on disk and its files failed; use `try_decide` for such a table";
 
 /// All stages in one value: decides for one page after another whether it is new or a near-duplicate of an
 /// earlier one.
@@ -42,9 +39,9 @@ const ON_DISK: &str = "the table is on disk and its files failed; use `try_decid
 ///     Page::text("https://a.example/ferry", news),
 ///     Page::html("https://b.example/copy", format!("<html><body><article><p>{news}</p></article></body></html>")),
 /// ];
-/// let kinds: Vec<Kind> = deduplicator.verdicts(pages).map(|verdict| verdict.kind).collect();
+/// let kinds: Vec<Kind> = deduplicator.decide_batch(pages.into())?.into_iter().map(|verdict| verdict.kind).collect();
 /// assert_eq!(kinds, [Kind::Unique, Kind::ExactDuplicate]);
-/// # Ok::<(), leitong::ConfigError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Deduplicator {
     fingerprint_stage: FingerprintStage,
@@ -98,30 +95,46 @@ impl Deduplicator {
     /// Returns the verdict on `page`. A page that is near no cluster founds a new one, which later pages are
     /// compared with.
     ///
-    /// # Panics
-    /// Panics if a file of the table cannot be read, is damaged, or cannot be written any more. That can only
-    /// happen if old centroids are on disk (`table.on_disk`); use [`Self::try_decide`] for such a table. A table
-    /// in memory never panics.
-    pub fn decide(&mut self, page: Page) -> Verdict {
-        self.try_decide(page).expect(ON_DISK)
+    /// # Errors
+    /// [`SnapshotError::Fault`] if a file of the table cannot be read, is damaged, or cannot be written any
+    /// more. Then every further call returns the same error, and the saved table is unchanged. A table in
+    /// memory, which is the default, never fails.
+    pub fn decide(&mut self, page: Page) -> Result<Verdict, SnapshotError> {
+        self.pages += 1;
+        let fingerprinted = self.fingerprint_stage.process_page(place(self.pages), page, &mut self.workspace);
+        let Ok(record) = fingerprinted.record else { unreachable!("a page is never skipped") };
+        Ok(verdict(self.cluster_stage.decide(record, Timestamp::now())?))
     }
 
     /// Returns the verdicts on `pages`, in their order. They are the verdicts that [`Self::decide`] would give for
     /// one page after the other. Pages are fingerprinted and centroids looked up on all cores; memory holds
     /// all pages.
     ///
-    /// # Panics
-    /// Panics as [`Self::decide`] does; use [`Self::try_decide_batch`] if old centroids are on disk.
-    pub fn decide_batch(&mut self, pages: Vec<Page>) -> Vec<Verdict> {
-        self.try_decide_batch(pages).expect(ON_DISK)
+    /// # Errors
+    /// The errors of [`Self::decide`]; then none of the pages is decided.
+    pub fn decide_batch(&mut self, pages: Vec<Page>) -> Result<Vec<Verdict>, SnapshotError> {
+        let mut batch = Batch::default();
+        self.fingerprint(pages, &mut batch);
+        self.decide_fingerprinted(batch)
     }
 
-    /// Fingerprints some pages of a batch, the first half of [`Self::try_decide_batch`], and returns their records.
-    /// `before` is the number of pages of the batch that were already fingerprinted. Nothing is decided, so a caller
-    /// may stop between two calls.
-    pub fn fingerprint_batch(&mut self, before: usize, pages: Vec<Page>) -> Vec<LogRecord> {
+    /// Returns the verdicts on pages whose records were made elsewhere
+    /// ([`FingerprintStage::record`](crate::pipeline::FingerprintStage::record)), in their order. They are those that
+    /// [`Self::decide_batch`] would give on the pages.
+    ///
+    /// # Errors
+    /// Fails before any decision if a record is invalid or was made with other settings, or with the errors of
+    /// [`Self::decide`].
+    pub fn decide_records(&mut self, records: &[impl AsRef<[u8]>]) -> Result<Vec<Verdict>, RecordError> {
+        let mut batch = Batch::default();
+        self.read_records(records, &mut batch)?;
+        Ok(self.decide_fingerprinted(batch)?)
+    }
+
+    /// Fingerprints pages and adds them to a batch. Nothing is decided, so a caller may stop between two calls.
+    pub fn fingerprint(&self, pages: Vec<Page>, batch: &mut Batch) {
         let stage = &self.fingerprint_stage;
-        let numbered: Vec<(u64, Page)> = (self.pages + before as u64 + 1..).zip(pages).collect();
+        let numbered: Vec<(u64, Page)> = (self.pages + batch.len() + 1..).zip(pages).collect();
         let records = numbered.into_par_iter().map_init(
             || stage.workspace(),
             |workspace, (line, page)| {
@@ -130,88 +143,46 @@ impl Deduplicator {
                 record
             },
         );
-        records.collect()
+        batch.0.par_extend(records);
     }
 
-    /// Returns the verdicts on all records of a batch, in their order: the second half of [`Self::try_decide_batch`].
-    /// The records come from [`Self::fingerprint_batch`] or [`Self::read_records`], with no other decision in between.
-    ///
-    /// # Errors
-    /// The errors of [`Self::try_decide`].
-    pub fn decide_fingerprinted(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, SnapshotError> {
-        Ok(self.decided(records)?)
-    }
-
-    fn decided(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, TableFault> {
-        self.pages += records.len() as u64;
-        let conclusions = self.cluster_stage.decide_batch(records, Timestamp::now())?;
-        Ok(conclusions.into_iter().map(verdict).collect())
-    }
-
-    /// Returns the verdicts on pages whose records were made elsewhere ([`Unplaced`]), in their order. They
-    /// are those that [`Self::decide_batch`] would give on the pages.
-    ///
-    /// # Errors
-    /// Fails before any decision if a record is invalid or was made with other settings. Also fails if files
-    /// of the table cannot be read; then this deduplicator makes no more decisions.
-    pub fn decide_records(&mut self, records: &[impl AsRef<[u8]>]) -> Result<Vec<Verdict>, RecordError> {
-        let records = self.read_records(0, records)?;
-        Ok(self.decided(records)?)
-    }
-
-    /// Reads some records of a batch, the first half of [`Self::decide_records`]. `before` is the number of records of
-    /// the batch that were already read. Nothing is decided, so a caller may stop between two calls. The second half is
-    /// [`Self::decide_fingerprinted`].
+    /// Reads records that were made elsewhere, and adds them to a batch.
     ///
     /// # Errors
     /// Fails if a record is invalid or was made with other settings.
-    pub fn read_records(
-        &self,
-        before: usize,
-        records: &[impl AsRef<[u8]>],
-    ) -> Result<Vec<LogRecord>, RecordError> {
+    pub fn read_records(&self, records: &[impl AsRef<[u8]>], batch: &mut Batch) -> Result<(), RecordError> {
         let (own, detector) = (self.fingerprint_stage.fingerprint_hash(), self.fingerprint_stage.detector());
-        let page = |(number, bytes): (usize, &[u8])| {
+        for bytes in records {
+            let number = batch.0.len();
             let broken = |source| RecordError::Broken { number, source };
-            let record = Unplaced::read(bytes).map_err(broken)?;
+            let record = Unplaced::read(bytes.as_ref()).map_err(broken)?;
             let found = record.fingerprint_hash();
             if found != own {
                 return Err(RecordError::OtherSettings { number, found, own });
             }
-            let record = record.page(place(self.pages + number as u64 + 1), &**detector).map_err(broken)?;
+            let record = record.page(place(self.pages + batch.len() + 1), &**detector).map_err(broken)?;
             // A header may name any corpus.
             let is_given = self.fingerprint_stage.corpus_header().is_some();
             if !is_given && record.corpus != self.fingerprint_stage.corpus_of(&record.url) {
                 return Err(RecordError::OtherCorpus { number, corpus: record.corpus });
             }
-            Ok(LogRecord::Page(Box::new(record)))
-        };
-        (before..).zip(records.iter().map(AsRef::as_ref)).map(page).collect()
+            batch.0.push(LogRecord::Page(Box::new(record)));
+        }
+        Ok(())
     }
 
-    /// Decides like [`Self::decide`], and reports errors of the table's files.
+    /// Returns the verdicts on all pages of a batch, in their order. No page may have been decided since the
+    /// batch was begun.
     ///
     /// # Errors
-    /// [`SnapshotError::Fault`] if a file of the table cannot be read, is damaged, or cannot be written any
-    /// more. Then every further call returns the same error, and the saved table is unchanged. A table in
-    /// memory never fails.
-    pub fn try_decide(&mut self, page: Page) -> Result<Verdict, SnapshotError> {
-        self.pages += 1;
-        let fingerprinted = self.fingerprint_stage.process_page(place(self.pages), page, &mut self.workspace);
-        let Ok(record) = fingerprinted.record else { unreachable!("a page is never skipped") };
-        Ok(verdict(self.cluster_stage.decide(record, Timestamp::now())?))
+    /// The errors of [`Self::decide`]; then none of the pages is decided.
+    pub fn decide_fingerprinted(&mut self, batch: Batch) -> Result<Vec<Verdict>, SnapshotError> {
+        self.pages += batch.len();
+        let conclusions = self.cluster_stage.decide_batch(batch.0, Timestamp::now())?;
+        Ok(conclusions.into_iter().map(verdict).collect())
     }
 
-    /// Decides like [`Self::decide_batch`], and reports errors of the table's files.
-    ///
-    /// # Errors
-    /// The errors of [`Self::try_decide`]; then none of the pages is decided.
-    pub fn try_decide_batch(&mut self, pages: Vec<Page>) -> Result<Vec<Verdict>, SnapshotError> {
-        let records = self.fingerprint_batch(0, pages);
-        self.decide_fingerprinted(records)
-    }
-
-    /// Returns the verdict that [`Self::try_decide`] would return for `page`, and stores nothing: later verdicts
+    /// Returns the verdict that [`Self::decide`] would return for `page`, and stores nothing: later verdicts
     /// are the same as without the call. Many threads can look pages up at once. With `recrawls.enabled`,
     /// earlier crawls of the url are not reported.
     ///
@@ -223,13 +194,13 @@ impl Deduplicator {
     /// let page = || Page::text("https://a.example/", text);
     /// assert_eq!(deduplicator.look_up(page())?.kind, Kind::Unique);
     /// assert_eq!(deduplicator.look_up(page())?.kind, Kind::Unique, "the first look-up stored nothing");
-    /// deduplicator.decide(page());
+    /// deduplicator.decide(page())?;
     /// assert_eq!(deduplicator.look_up(page())?.kind, Kind::ExactDuplicate);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Self::try_decide`]; none with a table in memory.
+    /// The errors of [`Self::decide`]; none with a table in memory.
     pub fn look_up(&self, page: Page) -> Result<Verdict, SnapshotError> {
         let mut workspace = self.fingerprint_stage.workspace();
         let fingerprinted = self.fingerprint_stage.process_page(place(self.pages + 1), page, &mut workspace);
@@ -240,18 +211,6 @@ impl Deduplicator {
         let (verdict, _) =
             self.cluster_stage.view().preview(*record, options, now, &mut Scratch::default())?;
         Ok(verdict)
-    }
-
-    /// Returns an iterator over the verdicts on `pages`, in their order. Each page is decided when its
-    /// verdict is requested.
-    ///
-    /// # Panics
-    /// The iterator panics as [`Self::decide`] does.
-    pub fn verdicts<'a>(
-        &'a mut self,
-        pages: impl IntoIterator<Item = Page> + 'a,
-    ) -> impl Iterator<Item = Verdict> + 'a {
-        pages.into_iter().map(|page| self.decide(page))
     }
 
     /// Returns the number of centroids in the table.
@@ -267,8 +226,19 @@ impl Deduplicator {
     }
 }
 
+/// Pages that are fingerprinted, but not decided, for [`Deduplicator::decide_fingerprinted`].
+#[derive(Debug, Default)]
+pub struct Batch(Vec<LogRecord>);
+
+impl Batch {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
 /// Reason why a record that was made elsewhere cannot be decided on.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RecordError {
     /// The bytes are not a valid record of a page.
     #[error("record {number}: {source}")]
@@ -303,7 +273,7 @@ pub enum RecordError {
     },
     /// Files of the table cannot be read, or could not be written for too long.
     #[error(transparent)]
-    Fault(#[from] TableFault),
+    Table(#[from] SnapshotError),
 }
 
 /// Returns the place of the page with this number, from 1.
@@ -351,9 +321,9 @@ mod tests {
                 tables.each_ref().map(|table| table.deduplicator(&config).expect("a table"));
             for page in pages() {
                 let looked_up = [(); 2].map(|()| timeless(&asked.look_up(page.clone()).expect("a verdict")));
-                let decided = timeless(&asked.try_decide(page.clone()).expect("a verdict"));
+                let decided = timeless(&asked.decide(page.clone()).expect("a verdict"));
                 assert_eq!(looked_up, [(); 2].map(|()| decided.clone()), "{settings}");
-                assert_eq!(decided, timeless(&plain.try_decide(page).expect("a verdict")), "{settings}");
+                assert_eq!(decided, timeless(&plain.decide(page).expect("a verdict")), "{settings}");
             }
         }
     }
@@ -366,7 +336,7 @@ mod tests {
             let config = Config::from_toml(settings).expect("right settings");
             let table = Table::open(&folder).expect("a folder");
             let mut deduplicator = table.deduplicator(&config).expect("a table");
-            deduplicator.try_decide(page.clone()).expect("a verdict");
+            deduplicator.decide(page.clone()).expect("a verdict");
             table.save(&deduplicator).expect("saved");
             drop((table, deduplicator));
             let table = Table::open(&folder).expect("a folder");
@@ -385,13 +355,13 @@ mod tests {
         let [plain, by_host, near] = configs.map(|text| Config::from_toml(text).expect("right settings"));
         let table = Table::open(&folder).expect("a folder");
         let mut deduplicator = table.deduplicator(&plain).expect("a table");
-        deduplicator.decide_batch(pages());
+        deduplicator.decide_batch(pages()).expect("in memory");
         table.save(&deduplicator).expect("saved");
         let file = folder.path().join("centroids.leitong");
         let saved = std::fs::read(&file).expect("a table");
         for other in [&by_host, &near] {
             let mut deduplicator = Deduplicator::new(other).expect("right settings");
-            deduplicator.decide_batch(pages());
+            deduplicator.decide_batch(pages()).expect("in memory");
             let errors = [
                 table.save(&deduplicator).expect_err("another table"),
                 table.load(&mut deduplicator).map(drop).expect_err("another table"),
@@ -404,14 +374,9 @@ mod tests {
         }
         // Records name their corpus.
         let mut elsewhere = Deduplicator::new(&by_host).expect("right settings");
-        let records: Vec<Vec<u8>> = elsewhere
-            .fingerprint_batch(0, pages())
-            .into_iter()
-            .map(|record| match record {
-                LogRecord::Page(page) => Unplaced::new(*page, elsewhere.detector().name()).bytes(),
-                _ => panic!("a page"),
-            })
-            .collect();
+        let mut workspace = elsewhere.fingerprint_stage.workspace();
+        let record = |page| elsewhere.fingerprint_stage.record(page, &mut workspace);
+        let records: Vec<Vec<u8>> = pages().into_iter().map(record).collect();
         assert!(elsewhere.decide_records(&records).is_ok());
         let refused = deduplicator.decide_records(&records).expect_err("another corpus").to_string();
         assert!(refused.starts_with("record 0: ") && refused.contains("corpus.by"), "{refused}");
@@ -426,7 +391,7 @@ mod tests {
         let decide = |pages: &[Page], save: bool| -> Vec<serde_json::Value> {
             let table = Table::open(&folder).expect("a folder");
             let mut deduplicator = table.deduplicator(&config).expect("a table");
-            let decide = |page: &Page| timeless(&deduplicator.try_decide(page.clone()).expect("a verdict"));
+            let decide = |page: &Page| timeless(&deduplicator.decide(page.clone()).expect("a verdict"));
             let verdicts = pages.iter().map(decide).collect();
             if save {
                 table.save(&deduplicator).expect("saved");

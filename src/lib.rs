@@ -8,15 +8,22 @@
 //! use leitong::{Config, Deduplicator, Page};
 //!
 //! let mut deduplicator = Deduplicator::new(&Config::default())?;
-//! let verdict = deduplicator.decide(Page::html("https://a.example/", "<p>Hello</p>"));
+//! let verdict = deduplicator.decide(Page::html("https://a.example/", "<p>Hello</p>"))?;
 //! println!("{} {:?}", verdict.url, verdict.kind);
-//! # Ok::<(), leitong::ConfigError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The steps are also available one by one: an [`Extractor`] finds the main text of HTML ([`Document`]), a
+//! The steps are also available one by one: a [`TextReader`] finds the main text of a page ([`Document`]), a
 //! [`Segmenter`] splits it into [`Terms`], and a [`Detector`] makes fingerprints of the terms and compares
-//! them ([`detector`] returns one by name). All settings are in [`Config`]; `leitong config example` prints
-//! them. `examples/embed.rs` is a complete program.
+//! them ([`detector`] returns one by name). `examples/embed.rs` is a complete program.
+//!
+//! All settings are in [`Config`]. Set some by their names in the file, which checks them; the others have their
+//! defaults:
+//!
+//! ```
+//! let config = leitong::Config::from_toml("simhash.near.max_distance = 2\nexpiry.max_age_days = 90")?;
+//! # Ok::<(), leitong::ConfigError>(())
+//! ```
 //!
 //! With the feature `program`, which is on by default, [`main`] is the whole command line. Without it, nothing of
 //! HTTP, Kafka and the command line is built.
@@ -80,17 +87,24 @@ mod cli;
 
 #[cfg(feature = "program")]
 pub use cli::main;
+#[cfg(feature = "program")]
+#[doc(hidden)]
+pub use cli::shared as command_line;
 pub use config::Config;
 pub use config::detectors::{DETECTORS, detector};
 pub use config::load::ConfigError;
-pub use deduplicator::{Deduplicator, RecordError, Table};
+pub use deduplicator::{Batch, Deduplicator, RecordError, Table};
 pub use leitong_base::record::{Credits, PublicationTime, Reason};
+pub use leitong_cluster::log::EntryError;
 pub use leitong_cluster::verdict::{self, Kind, Verdict};
 pub use leitong_fingerprint::{self as fingerprint, Comparison, Detector};
 pub use leitong_store::snapshot::SnapshotError;
-pub use leitong_text::extract::{self, Document, Extractor};
+pub use leitong_text::extract::{self, Document};
 pub use leitong_text::page::{self, Body, Page};
 pub use leitong_text::segment::{self, Segmenter, Terms};
+
+pub use pipeline::document::Refusal;
+pub use pipeline::text_reader::TextReader;
 
 #[cfg(test)]
 #[path = "../tests/golden/mod.rs"]

@@ -22,7 +22,8 @@ fn outcomes(lines: &[u8], buffer: usize) -> (Vec<String>, u64) {
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 3000, ..PageConfig::default() };
     let reader = BufReader::with_capacity(buffer, lines);
     let mut source = JsonLines::new(reader, "fuzz.jsonl".into(), &limits);
-    let config = Config { page: limits, ..Config::default() };
+    let mut config = Config::default();
+    config.page = limits;
     let reader = PageReader::new(&config).expect("right settings");
     let mut outcomes = Vec::new();
     let mut more = true;

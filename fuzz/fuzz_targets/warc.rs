@@ -21,7 +21,8 @@ const PAGE_BYTES_MAX: usize = 1024;
 fn outcomes(file: &[u8], buffer: usize) -> Vec<String> {
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, ..PageConfig::default() };
     let mut source = WarcReader::new(BufReader::with_capacity(buffer, file), "fuzz.warc".into(), &limits);
-    let config = Config { page: limits, ..Config::default() };
+    let mut config = Config::default();
+    config.page = limits;
     let reader = PageReader::new(&config).expect("right settings");
     let mut outcomes = Vec::new();
     let (mut more, mut last) = (true, 0);

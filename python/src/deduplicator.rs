@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::MutexGuard;
 
-use leitong::Page;
+use leitong::{Batch, Page};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -61,7 +61,7 @@ impl Deduplicator {
         let decided = py.detach(|| {
             let mut inner = self.inner()?;
             let deduplicator = &mut *inner;
-            cores::on_all(move || deduplicator.try_decide(page))?.map_err(|error| refused(&error))
+            cores::on_all(move || deduplicator.decide(page))?.map_err(|error| refused(&error))
         });
         decided.map(Verdict::new)
     }
@@ -73,17 +73,16 @@ impl Deduplicator {
         let verdicts = py.detach(|| {
             let mut inner = self.inner()?;
             let deduplicator = &mut *inner;
-            let (mut pages, mut records) = (pages.into_iter(), Vec::new());
+            let (mut pages, mut batch) = (pages.into_iter(), Batch::default());
             loop {
                 let chunk: Vec<Page> = pages.by_ref().take(CHUNK).collect();
                 if chunk.is_empty() {
                     break;
                 }
-                let before = records.len();
-                records.extend(cores::on_all(|| deduplicator.fingerprint_batch(before, chunk))?);
+                cores::on_all(|| deduplicator.fingerprint(chunk, &mut batch))?;
                 cores::check_signals()?;
             }
-            cores::on_all(|| deduplicator.decide_fingerprinted(records))?.map_err(|error| refused(&error))
+            cores::on_all(|| deduplicator.decide_fingerprinted(batch))?.map_err(|error| refused(&error))
         })?;
         Ok(verdicts.into_iter().map(Verdict::new).collect())
     }
@@ -97,12 +96,12 @@ impl Deduplicator {
         let verdicts = py.detach(|| {
             let mut inner = self.inner()?;
             let deduplicator = &mut *inner;
-            let mut read = Vec::with_capacity(records.len());
+            let mut batch = Batch::default();
             for chunk in records.chunks(CHUNK) {
-                read.extend(deduplicator.read_records(read.len(), chunk).map_err(value_error)?);
+                deduplicator.read_records(chunk, &mut batch).map_err(value_error)?;
                 cores::check_signals()?;
             }
-            cores::on_all(|| deduplicator.decide_fingerprinted(read))?.map_err(|error| refused(&error))
+            cores::on_all(|| deduplicator.decide_fingerprinted(batch))?.map_err(|error| refused(&error))
         })?;
         Ok(verdicts.into_iter().map(Verdict::new).collect())
     }

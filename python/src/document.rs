@@ -2,9 +2,7 @@
 
 use std::cell::RefCell;
 
-use leitong::pipeline::document;
-use leitong::{Config, Extractor, Page};
-use leitong_base::work::Work;
+use leitong::{Config, Page, TextReader};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -88,7 +86,7 @@ pub(crate) fn restore_document(
 }
 
 thread_local! {
-    static EXTRACTOR: RefCell<Extractor> = RefCell::new(Extractor::new(&Config::default().extract));
+    static READER: RefCell<TextReader> = RefCell::new(TextReader::new(&Config::default()));
 }
 
 /// extract(html, *, url="", content_type=None)
@@ -110,14 +108,9 @@ pub(crate) fn extract(
         _ => return Err(PyTypeError::new_err("html must be a str or bytes")),
     };
     page.hints.content_type = content_type;
-    let work_max = Config::default().page.work_max;
-    let read = py.detach(|| {
-        EXTRACTOR.with_borrow_mut(|extractor| document::read(&page, extractor, &mut Work::up_to(work_max)))
-    });
+    let read = py.detach(|| READER.with_borrow_mut(|reader| reader.read(&page)));
     match read {
-        Ok(reading) => Ok(reading.document.into()),
-        Err(refusal) => {
-            Err(PyValueError::new_err(format!("{}: {}", refusal.reason.as_str(), refusal.message)))
-        }
+        Ok(document) => Ok(document.into()),
+        Err(refusal) => Err(PyValueError::new_err(refusal.to_string())),
     }
 }

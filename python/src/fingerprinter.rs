@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use leitong::Page;
 use leitong::pipeline::{FingerprintStage, Workspace};
-use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
-use leitong_cluster::log::Unplaced;
+use leitong_base::record::{LogRecord, Outcome, Place};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -78,8 +77,7 @@ impl Fingerprinter {
     fn records<'py>(&self, py: Python<'py>, pages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let made = Pages::new(self.bytes_max);
         let pages: Vec<Page> = items(pages)?.map(|page| made.named_page(&page?)).collect::<PyResult<_>>()?;
-        let detector = self.stage.detector().name();
-        let record = |workspace: &mut _, page| Unplaced::new(self.record(page, workspace), detector).bytes();
+        let record = |workspace: &mut _, page| self.stage.record(page, workspace);
         let records: Vec<Vec<u8>> = py.detach(|| self.on_all(pages, record))?;
         Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
     }
@@ -140,16 +138,12 @@ impl Fingerprinter {
     }
 
     fn make(&self, page: Page, workspace: &mut Workspace) -> Option<Box<[u8]>> {
-        match self.record(page, workspace).outcome {
-            Outcome::Fingerprint(fingerprint) => Some(fingerprint),
-            Outcome::Undecidable(_) => None,
-        }
-    }
-
-    fn record(&self, page: Page, workspace: &mut Workspace) -> FingerprintRecord {
         let place = Place::Line { input: "python".into(), line: 1 };
         match self.stage.process_page(place, page, workspace).record {
-            Ok(LogRecord::Page(record)) => *record,
+            Ok(LogRecord::Page(record)) => match record.outcome {
+                Outcome::Fingerprint(fingerprint) => Some(fingerprint),
+                Outcome::Undecidable(_) => None,
+            },
             _ => unreachable!("a page has a record"),
         }
     }

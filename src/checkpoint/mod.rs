@@ -237,7 +237,7 @@ impl CheckpointDir {
             bail!(
                 "{}: the checkpoint belongs to another run, {}; repeat that run to finish it, or remove the folder to begin again",
                 path.display(),
-                difference(&checkpoint.run, run)
+                describe_difference(&checkpoint.run, run)
             );
         }
         Ok(Some(checkpoint))
@@ -310,30 +310,19 @@ impl CheckpointDir {
         Ok(())
     }
 
-    /// Removes the checkpoint after the run has completed and its table is saved. Checkpoints of the same
-    /// table in other folders remain usable.
+    /// Removes the checkpoint of a run that has ended. If its table `is_saved`, checkpoints of the same table in other
+    /// folders remain usable; otherwise, the previously saved table remains unchanged.
     ///
     /// # Errors
     /// The checkpoint cannot be removed.
-    pub(crate) fn finish(&self) -> anyhow::Result<()> {
+    pub(crate) fn end(&self, is_saved: bool) -> anyhow::Result<()> {
         self.remove()?;
-        if let Some(RunTable { table, .. }) = &self.run_table {
-            table.end_checkpoints(&self.folder)?;
+        match &self.run_table {
+            Some(RunTable { table, .. }) if is_saved => table.end_checkpoints(&self.folder)?,
+            Some(RunTable { table, .. }) => table.remove_checkpoints()?,
+            None => {}
         }
-        self.remove_mark()
-    }
-
-    /// Removes the checkpoint of a run whose table is not saved. The previously saved table remains
-    /// unchanged.
-    ///
-    /// # Errors
-    /// The checkpoint cannot be removed.
-    pub(crate) fn give_up(&self) -> anyhow::Result<()> {
-        self.remove()?;
-        if let Some(RunTable { table, .. }) = &self.run_table {
-            table.remove_checkpoints()?;
-        }
-        self.remove_mark()
+        TableDir::remove_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 
     fn remove(&self) -> anyhow::Result<()> {
@@ -348,10 +337,6 @@ impl CheckpointDir {
         }
         self.remove_parts(None)?;
         self.remove_tables_before(u64::MAX)
-    }
-
-    fn remove_mark(&self) -> anyhow::Result<()> {
-        TableDir::remove_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 
     /// Returns the folder, which also contains the parts of outputs that are not yet complete.
@@ -392,7 +377,7 @@ impl CheckpointDir {
 }
 
 /// Describes the first difference between two runs, for the error message.
-fn difference(found: &RunId, wanted: &RunId) -> String {
+fn describe_difference(found: &RunId, wanted: &RunId) -> String {
     let input = |run: &RunId, at: usize| {
         run.inputs.get(at).map_or("none".to_owned(), |RunInput { name, bytes, modified }| {
             let modified = modified.and_then(|(seconds, nanoseconds)| {
@@ -469,7 +454,7 @@ mod tests {
         };
         let clusterer = checkpoints.table(&checkpoint, &settings).expect("the checkpoint's table");
         table.save(&clusterer, &settings).expect("saved");
-        checkpoints.finish().expect("removed");
+        checkpoints.end(true).expect("removed");
         assert_eq!(table.finished_runs().expect("sound").len(), 1);
     }
 }

@@ -13,54 +13,22 @@ use leitong_keep::sink::{Counts, Extents, Milestone, Sink};
 
 /// A sink that turns milestones into checkpoints and forwards everything to another sink.
 pub(crate) struct CheckpointSink<S> {
-    inner: S,
-    folder: Option<Arc<CheckpointDir>>,
-    run: RunId,
-    names: InputNames,
+    /// The other sink.
+    pub inner: S,
+    /// The folder of checkpoints. Without it, there are none.
+    pub folder: Option<Arc<CheckpointDir>>,
+    /// The run.
+    pub run: RunId,
+    /// The inputs.
+    pub names: InputNames,
     /// The log offset and the time at which the run began.
-    begun_at: (u64, Timestamp),
+    pub begun_at: (u64, Timestamp),
     /// The progress in each input.
-    readings: Vec<Arc<Reading>>,
+    pub readings: Vec<Arc<Reading>>,
     /// The WARC files that the inputs name, if they are indexes.
-    warc_base: Option<Arc<WarcBase>>,
+    pub warc_base: Option<Arc<WarcBase>>,
     /// The faults before the run was resumed, and the counts since then.
-    faults: (Faults, Arc<Counts>),
-}
-
-impl<S: Sink> CheckpointSink<S> {
-    /// Creates a sink in front of `inner`. With a folder, milestones become checkpoints of `run`, which began
-    /// at this log offset and time and reads its inputs with these `readings`.
-    #[must_use]
-    pub(crate) fn new(
-        inner: S,
-        folder: Option<Arc<CheckpointDir>>,
-        run: RunId,
-        names: InputNames,
-        (begun_at, readings): ((u64, Timestamp), Vec<Arc<Reading>>),
-    ) -> Self {
-        let faults = (Faults::default(), Arc::default());
-        Self { inner, folder, run, names, begun_at, readings, warc_base: None, faults }
-    }
-
-    /// Sets the WARC files that the inputs name, if they are indexes.
-    #[must_use]
-    pub(crate) fn with_warc_base(mut self, warc_base: Option<Arc<WarcBase>>) -> Self {
-        self.warc_base = warc_base;
-        self
-    }
-
-    /// Sets the faults before the run was resumed, and the counts since then.
-    #[must_use]
-    pub(crate) fn with_faults(mut self, earlier: Faults, counts: Arc<Counts>) -> Self {
-        self.faults = (earlier, counts);
-        self
-    }
-
-    /// Returns the inner sink.
-    #[must_use]
-    pub(crate) fn into_inner(self) -> S {
-        self.inner
-    }
+    pub faults: (Faults, Arc<Counts>),
 }
 
 impl<S: Sink> CheckpointSink<S> {

@@ -2,8 +2,6 @@
 //! `build` counts the paragraphs of files, [`site`](super::boilerplate_of_site) those of one site in the page
 //! topic.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -11,8 +9,9 @@ use clap::{Args, Subcommand};
 #[cfg(feature = "kafka")]
 use super::boilerplate_of_site;
 use super::documents::Counted;
+use super::shared_paragraphs::ParagraphCounts;
 use leitong_base::terminal;
-use leitong_fingerprint::boilerplate::{HEADER, letters_hash};
+use leitong_fingerprint::boilerplate::HEADER;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -49,38 +48,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "kafka")]
         Action::Site(arguments) => return boilerplate_of_site::run(arguments),
     };
-    // For each paragraph, the number of pages that it is on, and its text once it was seen on a second page.
-    let mut counts = HashMap::<u64, (u32, Box<str>)>::new();
-    let mut pages = 0_u64;
-    let (status, parts) = given.for_each(|terms| {
-        pages += 1;
-        // Normalised text, as the detector sees it.
-        let texts = terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]);
-        let mut of_page: Vec<(u64, &str)> =
-            texts.filter_map(|text| Some((letters_hash(text)?, text))).collect();
-        of_page.sort_unstable_by_key(|(hash, _)| *hash);
-        of_page.dedup_by_key(|(hash, _)| *hash);
-        for (hash, text) in of_page {
-            match counts.entry(hash) {
-                Entry::Vacant(entry) => _ = entry.insert((1, "".into())),
-                Entry::Occupied(mut entry) => {
-                    let (count, known) = entry.get_mut();
-                    *count += 1;
-                    if known.is_empty() {
-                        *known = text.replace(['\n', '\r'], " ").into();
-                    }
-                }
-            }
-        }
-        let mut least = 1;
-        while counts.len() > (*paragraphs_max).max(1_000) {
-            counts.retain(|_, (count, _)| *count > least);
-            least += 1;
-        }
-    })?;
-    let mut common: Vec<(u32, Box<str>)> =
-        counts.into_values().filter(|(count, _)| count >= pages_min).collect();
-    common.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let mut counts = ParagraphCounts::new(*paragraphs_max);
+    let (status, parts) = given.for_each(|terms| counts.count_page(terms))?;
+    let pages = counts.pages();
+    let common = counts.common(*pages_min);
     let mut file = format!("{HEADER}\n# On {pages_min} pages or more of {pages}.\n");
     common.iter().for_each(|(_, text)| file.push_str(&format!("{text}\n")));
     given.write(parts, &file)?;

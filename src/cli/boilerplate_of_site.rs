@@ -3,8 +3,8 @@
 //!
 //! In: a site, as the alarm names it; the messages of the page topic from a given time on. Out: a list of
 //! boilerplate with up to three paragraphs that at least half of the pages share. The command joins no
-//! consumer group and commits nothing. Only pages of the site are extracted. Memory: one page, and 256
-//! paragraphs of at most 1,024 bytes.
+//! consumer group and commits nothing. Only pages of the site are extracted. Memory: one page, and 1,000
+//! paragraphs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,8 +17,8 @@ use super::documents;
 use super::interrupt::Interrupt;
 use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong};
-use super::shared_paragraphs::{Shared, Site};
-use super::tap::{From, from};
+use super::shared_paragraphs::{PARAGRAPHS_MIN, ParagraphCounts};
+use super::tap::{ReadFrom, parse_read_from};
 use crate::config::Config;
 use crate::kafka::received::Received as OfTopic;
 use crate::kafka::tail::Tail;
@@ -33,6 +33,11 @@ use leitong_fingerprint::boilerplate::HEADER;
 use leitong_text::extract::Extractor;
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::{Segmenter, Terms};
+
+/// Maximum length of a paragraph that is listed, in bytes. Longer ones are text, and no template.
+const LINE_BYTES_MAX: usize = 1024;
+/// Maximum number of paragraphs that are listed.
+const LINES_MAX: usize = 3;
 
 /// Maximum wait for a message before Ctrl-C is checked again.
 const WAIT: Duration = Duration::from_millis(200);
@@ -52,8 +57,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pages: u32,
     /// Where to start reading: beginning, now (waits for new pages), or a time ago such as 90s, 15m, 2h or 3d
-    #[arg(long, value_name = "WHEN", default_value = "1d", value_parser = from)]
-    from: From,
+    #[arg(long, value_name = "WHEN", default_value = "1d", value_parser = parse_read_from)]
+    from: ReadFrom,
     /// File to write the list to; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -62,7 +67,7 @@ pub(super) struct Arguments {
 }
 
 /// Reader that turns messages into normalised paragraphs, with the same configuration as the worker.
-struct Reader {
+struct SiteReader {
     config: Config,
     reader: PageReader,
     segmenter: Segmenter,
@@ -70,7 +75,7 @@ struct Reader {
     terms: Terms,
 }
 
-impl Reader {
+impl SiteReader {
     fn new(config: Config) -> anyhow::Result<Self> {
         let reader = PageReader::new(&config).map_err(Wrong::from)?;
         let segmenter = settings::segmenter(&config)?;
@@ -102,15 +107,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let topic = config.kafka.topics.pages.clone();
     let interrupt = Interrupt::listen()?;
     let mut tail = Tail::begin(&config.kafka, &topic, arguments.from.start())?;
-    let mut reader = Reader::new(config)?;
-    let (mut found, mut read) = (Site::default(), 0_u64);
+    let mut reader = SiteReader::new(config)?;
+    let (mut found, mut read) = (ParagraphCounts::new(PARAGRAPHS_MIN), 0_u64);
     // At the end of the topic, the command waits only if new pages were requested.
-    let waits = arguments.from == From::Now;
+    let waits = arguments.from == ReadFrom::Now;
     while found.pages() < *pages && !interrupt.is_requested() && (waits || !tail.is_read_to_end()) {
         let Some(message) = tail.next(WAIT)? else { continue };
         read += 1;
         if let Some(terms) = reader.terms(message, site) {
-            found.count(terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]));
+            found.count_page(terms);
         }
     }
     terminal::note(format_args!(
@@ -124,7 +129,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             found.pages()
         );
     }
-    let Shared { pages, lines } = found.shared();
+    let pages = found.pages();
+    let lines = found.common(pages.div_ceil(2));
+    let lines: Vec<_> =
+        lines.iter().filter(|(_, line)| line.len() <= LINE_BYTES_MAX).take(LINES_MAX).collect();
     let mut file =
         format!("{HEADER}\n# On at least half of {pages} pages of {}.\n", terminal::escape_lines(site));
     for (shared_by, line) in &lines {

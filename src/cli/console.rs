@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::documents;
+use super::interrupt;
 use super::settings::{self, Wrong, wrong};
 use crate::console::comparison::Comparer;
 use crate::console::saved::{Saved, Wanted};
@@ -64,8 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runtime =
         Builder::new_multi_thread().worker_threads(1).enable_all().build().context("cannot start threads")?;
     runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+        let signalled = interrupt::signalled()?;
         let port =
             ConsolePort::bind(&arguments.address).await.map_err(|error| match error.is_about_address() {
                 true => wrong(error),
@@ -74,8 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         terminal::note(format_args!("serving http://{}", port.address()));
         tokio::select! {
             () = port.serve(site) => {}
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            () = signalled => {}
         }
         Ok(ExitCode::SUCCESS)
     })

@@ -18,7 +18,7 @@ use super::outputs::{check_outputs, check_writable};
 use super::parts::{Overwrite, Parts};
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
-use super::summary::summary;
+use super::summary::format_summary;
 use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Faults, Milestones, RunId, RunInput};
 use crate::config::Config;
 use crate::config::hash::reading_hash;
@@ -139,7 +139,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(_) => None,
     };
     // Only a table can have this run already.
-    if completed.is_none() && arguments.table.as_ref().is_none_or(|table| !table.exists()) {
+    let may_be_done = mark.is_some() && arguments.table.as_ref().is_some_and(|table| table.exists());
+    if completed.is_none() && !may_be_done {
         parts.refuse_existing()?;
     }
     let (table_dir, checkpoints) = folders_of(arguments)?;
@@ -147,7 +148,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     // An earlier process may have been killed before it removed its checkpoint. A checkpoint of another run is
     // left alone.
     let end_checkpoint = || match (&checkpoints, &checkpoint) {
-        (Some(folder), Some(Ok(_))) => folder.finish(),
+        (Some(folder), Some(Ok(_))) => folder.end(true),
         _ => Ok(()),
     };
     if let Some(completed) = completed {
@@ -169,7 +170,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             mark.refuse_losses(dir, path)?;
         }
     }
-    parts.refuse_existing()?;
     let checkpoint = checkpoint.transpose()?.flatten();
     if let Some(checkpoint) = &checkpoint {
         checkpoint.check_inputs(&paths)?;
@@ -273,8 +273,16 @@ impl Run<'_> {
         // The channel is bounded by the graph: a text is sent with its decision, and only a few batches of decisions
         // wait for the sink.
         let (send_text, texts) = mpsc::channel();
-        let sink = keeping.sink(sink(arguments, &progress, &counts, checkpoint)?, names.clone(), texts)?;
-        let mut sink = self.with_checkpoints(sink, names.clone(), (begun_at, &readings), &counts);
+        let mut sink = CheckpointSink {
+            inner: keeping.sink(sink(arguments, &progress, &counts, checkpoint)?, names.clone(), texts)?,
+            folder: checkpoints.clone(),
+            run: self.run_id.clone(),
+            names: names.clone(),
+            begun_at: (begun_at, self.started_at),
+            readings: readings.clone(),
+            warc_base: self.rules.warc_base.clone(),
+            faults: (self.earlier_faults(), Arc::clone(&counts)),
+        };
         let mut source = self.source(inputs, names, &read, &progress);
         let every = Duration::from_secs(arguments.checkpoint_every);
         let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, table);
@@ -302,7 +310,7 @@ impl Run<'_> {
         let until = cluster_stage.clusterer().position().next_log_offset;
         let table = self.table_dir.as_deref().and_then(|dir| Some((dir.folder(), dir.id()?)));
         let table = table.map(|(folder, id)| TableOfRun { folder, id, oldest, begun_at, until });
-        keeping.finish(sink.into_inner(), table.as_ref())?;
+        keeping.finish(sink.inner, table.as_ref())?;
         self.finish(&cluster_stage.into_clusterer(), &readings, (&counts, &read, source.skipped()))
     }
 
@@ -320,20 +328,6 @@ impl Run<'_> {
         });
         let inputs = (&*self.paths, &*self.below, readings);
         Ok(Keeping::begin(options, inputs, &self.rules, begun_at, checkpoints)?.counting(Arc::clone(counts)))
-    }
-
-    /// Returns a sink that writes checkpoints, in front of `sink`.
-    fn with_checkpoints<S: Sink>(
-        &self,
-        sink: S,
-        names: InputNames,
-        (begun_at, readings): (u64, &[Arc<Reading>]),
-        counts: &Arc<Counts>,
-    ) -> CheckpointSink<S> {
-        let begun = ((begun_at, self.started_at), readings.to_vec());
-        CheckpointSink::new(sink, self.checkpoints.clone(), self.run_id.clone(), names, begun)
-            .with_warc_base(self.rules.warc_base.clone())
-            .with_faults(self.earlier_faults(), Arc::clone(counts))
     }
 
     /// Returns the source of the records that no earlier process has decided on.
@@ -377,10 +371,10 @@ impl Run<'_> {
             self.parts.set_continued_later(false);
             // The table stays as it was, so pages of a next run with other settings are not compared with
             // those of this run.
-            checkpoints.map_or(Ok(()), |folder| folder.give_up())?;
+            checkpoints.map_or(Ok(()), |folder| folder.end(false))?;
         }
         let centroids = clusterer.centroid_count();
-        terminal::note_lines(summary(counts, skipped, centroids, started.elapsed()));
+        terminal::note_lines(format_summary(counts, skipped, centroids, started.elapsed()));
         note_earlier(earlier);
         Ok(ExitCode::from(status?))
     }
@@ -459,7 +453,7 @@ impl Run<'_> {
         if number.is_some() {
             self.parts.rename()?;
         }
-        self.checkpoints.as_ref().map_or(Ok(()), |folder| folder.finish())?;
+        self.checkpoints.as_ref().map_or(Ok(()), |folder| folder.end(true))?;
         self.parts.end()
     }
 }
@@ -475,15 +469,12 @@ fn note_left_out(files: &FoundFiles, read: FolderContent) {
                 "do not end in .jsonl, .warc, .parquet, .csv or the like, or are not regular files"
             }
         };
-        let named = files.passed_over.values().take(shown).map(|(path, number)| match number {
+        let named = listed(files.passed_over.values().map(|(path, number)| match number {
             1 => path.display().to_string(),
             _ => format!("{} and {} like it", path.display(), number - 1),
-        });
-        let named = named.collect::<Vec<_>>().join(", ");
-        let more = if files.passed_over.len() > shown { ", …" } else { "" };
+        }));
         terminal::note(format_args!(
-            "{passed_over} files in folders are skipped, since they {why} ({named}{more}); to read one, name the file \
-             itself"
+            "{passed_over} files in folders are skipped, since they {why} ({named}); to read one, name the file itself"
         ));
     }
     for link in files.links.iter().take(shown) {
@@ -496,12 +487,10 @@ fn note_left_out(files: &FoundFiles, read: FolderContent) {
         ));
     }
     if !files.internal.is_empty() {
-        let named = files.internal.iter().take(shown).map(|folder| folder.display().to_string());
-        let named = named.collect::<Vec<_>>().join(", ");
-        let more = if files.internal.len() > shown { ", …" } else { "" };
+        let named = listed(files.internal.iter().map(|folder| folder.display().to_string()));
         terminal::note(format_args!(
             "{} folders are not read, since their names begin with _, as those of unfinished or internal files of Spark \
-             and Delta Lake do ({named}{more}); to read one, name the folder itself",
+             and Delta Lake do ({named}); to read one, name the folder itself",
             files.internal.len()
         ));
     }
@@ -515,6 +504,12 @@ fn note_left_out(files: &FoundFiles, read: FolderContent) {
             files.unnameable.len()
         ));
     }
+}
+
+/// Lists the first names.
+fn listed(mut names: impl Iterator<Item = String>) -> String {
+    let shown: Vec<_> = names.by_ref().take(usize::try_from(TOLD_MAX).unwrap_or(usize::MAX)).collect();
+    shown.join(", ") + if names.next().is_some() { ", …" } else { "" }
 }
 
 /// Reports objects for which the store gives neither a version nor a time.

@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         report.push_str("\nOutput of `leitong run --check`:\n");
         let roles = Roles { fingerprint: true, cluster: true };
         for finding in check(&config, roles, Accepted::default()) {
-            let _ = writeln!(report, "  {}", run::line(&finding));
+            let _ = writeln!(report, "  {}", run::format_finding(&finding));
         }
     }
     report.push_str(

@@ -13,14 +13,16 @@ use super::outputs::identity_of_input;
 use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
-use crate::pipeline::document;
 use crate::pipeline::page_reader::{NoPage, PageReader};
+use crate::pipeline::text_reader::TextReader;
 use leitong_base::record::Place;
 use leitong_base::terminal;
-use leitong_base::work::Work;
-use leitong_formats::source::{Input, Inputs, ReadSoFar, Record, WithoutRecords, is_object};
 use leitong_keep::sink::WholeLines;
-use leitong_text::extract::{Document, Extractor};
+use leitong_formats::source::{
+    Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
+};
+use leitong_text::extract::Document;
+use leitong_text::page::Page;
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::Terms;
 
@@ -44,38 +46,6 @@ pub(super) struct Counted {
 /// counted.
 const NAMED_MAX: usize = 20;
 
-/// Number of records that cannot be read. It decides the exit status.
-#[derive(Debug, Default)]
-pub(super) struct UnreadRecords(usize);
-
-impl UnreadRecords {
-    /// Counts a record, and reports it unless [`NAMED_MAX`] records were reported already.
-    pub(super) fn count(&mut self, place: &Place, NoPage { cause, message, .. }: &NoPage) {
-        self.0 += 1;
-        if self.0 <= NAMED_MAX {
-            terminal::note(format_args!("{place}: {message} ({cause})"));
-        }
-    }
-
-    /// Reports the number of records, and returns the exit status.
-    pub(super) fn finish(self) -> ExitCode {
-        match self.0 {
-            0 => return ExitCode::SUCCESS,
-            1 => terminal::note("1 record cannot be read and is not part of the result"),
-            count => {
-                let named = match count > NAMED_MAX {
-                    true => format!("; the first {NAMED_MAX} of them are named above"),
-                    false => String::new(),
-                };
-                terminal::note(format_args!(
-                    "{count} records cannot be read and are not part of the result{named}"
-                ));
-            }
-        }
-        ExitCode::from(3)
-    }
-}
-
 /// Reports the inputs that have no record.
 ///
 /// # Errors
@@ -93,15 +63,89 @@ pub(super) fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Resul
     Ok(())
 }
 
-/// Calls `take` with each record of `source`, in order, until it fails. Reports inputs without a record.
-pub(super) fn for_each_record(
-    mut source: Inputs,
+/// Calls `take` with each record of the inputs, in order, until it fails. Reports inputs without a record.
+///
+/// # Errors
+/// The error of `take`; or an input cannot be read, or none has a page.
+pub fn for_each_record(
+    paths: &[PathBuf],
+    config: &Config,
     mut take: impl FnMut(Record) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    let mut source = open_records(paths, config)?;
     for record in source.records() {
         take(record.context("cannot read the inputs")?)?;
     }
     check_records(source.read_so_far(), false)
+}
+
+/// Calls `take` with each page of the inputs, its place, and what `look` has found in its record, until it fails.
+/// Reports records that are not pages, or cannot be read. Returns the exit status.
+///
+/// # Errors
+/// The errors of [`for_each_record`].
+pub fn for_each_page<T>(
+    paths: &[PathBuf],
+    config: &Config,
+    look: impl Fn(&Payload) -> T,
+    mut take: impl FnMut(&Place, Page, T) -> anyhow::Result<()>,
+) -> anyhow::Result<ExitCode> {
+    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
+    let (mut skipped, mut unread) = (0_u64, 0);
+    for_each_record(paths, config, |Record { place, payload, .. }| {
+        let found = look(&payload);
+        match reader.record_of_file(&place, payload) {
+            Ok(MessageOutcome::Page(page)) => return take(&place, *page, found),
+            Ok(MessageOutcome::Skipped(_)) => skipped += 1,
+            Err(NoPage { cause, message, .. }) => {
+                unread += 1;
+                if unread <= NAMED_MAX {
+                    terminal::note(format_args!("{place}: {message} ({cause})"));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    if skipped > 0 {
+        terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
+    }
+    match unread {
+        0 => return Ok(ExitCode::SUCCESS),
+        1 => terminal::note("1 record cannot be read and is not part of the result"),
+        2..=NAMED_MAX => {
+            terminal::note(format_args!("{unread} records cannot be read and are not part of the result"));
+        }
+        _ => terminal::note(format_args!(
+            "{unread} records cannot be read and are not part of the result; the first {NAMED_MAX} of them are named above"
+        )),
+    }
+    Ok(ExitCode::from(3))
+}
+
+/// Calls `take` with the id and the document of each page of the inputs that has a main text, and what `look` has found
+/// in its record. Reports what is left out. Returns the exit status.
+///
+/// # Errors
+/// The errors of [`for_each_record`].
+pub fn for_each_document<T>(
+    paths: &[PathBuf],
+    config: &Config,
+    look: impl Fn(&Payload) -> T,
+    mut take: impl FnMut(String, Document, T),
+) -> anyhow::Result<ExitCode> {
+    let mut reader = TextReader::new(config);
+    let mut without_text = 0_u64;
+    let status = for_each_page(paths, config, look, |_, page, found| {
+        match reader.decode(&page).ok().filter(|reading| reading.no_content.is_none()) {
+            Some(reading) => take(page.id, reading.document, found),
+            None => without_text += 1,
+        }
+        Ok(())
+    })?;
+    if without_text > 0 {
+        terminal::note(format_args!("{without_text} pages are skipped: they have no main text"));
+    }
+    Ok(status)
 }
 
 impl Counted {
@@ -112,10 +156,15 @@ impl Counted {
         let config = settings::config(self.config.as_deref(), None, None)?;
         let segmenter = settings::segmenter(&config)?;
         let mut terms = Terms::default();
-        let status = for_each(&self.inputs, &config, |document| {
-            segmenter.segment(&document, &mut terms);
-            take(&terms);
-        })?;
+        let status = for_each_document(
+            &self.inputs,
+            &config,
+            |_| (),
+            |_, document, ()| {
+                segmenter.segment(&document, &mut terms);
+                take(&terms);
+            },
+        )?;
         Ok((status, parts))
     }
 
@@ -161,50 +210,26 @@ pub(super) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 }
 
 /// Opens all inputs and returns their records.
-pub(super) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs> {
+///
+/// # Errors
+/// An input cannot be opened, or a setting of `[input]` is invalid.
+pub fn open_records(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs> {
     Ok(Inputs::new(open(paths)?, settings::input_rules(config)?, Arc::default()))
 }
 
-/// Calls `take` with the document of each page that has a main text. Reports records that cannot be
-/// read, and the number of pages without a main text. Returns the exit status.
-fn for_each(inputs: &[PathBuf], config: &Config, mut take: impl FnMut(Document)) -> anyhow::Result<ExitCode> {
-    let source = source(inputs, config)?;
-    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
-    let mut extractor = Extractor::new(&config.extract);
-    let (mut left_out, mut unread) = (0_u64, UnreadRecords::default());
-    for_each_record(source, |record| {
-        let page = match reader.record_of_file(&record.place, record.payload) {
-            Ok(MessageOutcome::Page(page)) => Some(page),
-            Ok(MessageOutcome::Skipped(_)) => None,
-            Err(no_page) => {
-                unread.count(&record.place, &no_page);
-                return Ok(());
-            }
-        };
-        let mut work = Work::up_to(config.page.work_max);
-        let mut document = |page: &_| {
-            let reading = document::read(page, &mut extractor, &mut work).ok()?;
-            reading.no_content.is_none().then_some(reading.document)
-        };
-        match page.and_then(|page| document(&page)) {
-            Some(document) => take(document),
-            None => left_out += 1,
-        }
-        Ok(())
-    })?;
-    if left_out > 0 {
-        terminal::note(format_args!("{left_out} records are skipped: they are not pages with a main text"));
-    }
-    Ok(unread.finish())
-}
-
 /// Writes text for people to standard output.
-pub(super) fn print(text: &str) -> anyhow::Result<()> {
+///
+/// # Errors
+/// The operating system's error.
+pub fn print(text: &str) -> anyhow::Result<()> {
     terminal::Streams::print(text).context("cannot write to standard output")
 }
 
 /// Writes text to the part of an output, or to standard output for `-`.
-pub(super) fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
+///
+/// # Errors
+/// The operating system's error.
+pub fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return print(contents);
     }

@@ -47,14 +47,6 @@ struct MarkedInput {
     version: Option<String>,
 }
 
-/// The contents of all inputs of a run.
-struct Contents {
-    /// The digest of all inputs, in order.
-    digest: [u8; 16],
-    /// An entry for each input that is not empty.
-    entries: BTreeSet<[u8; ENTRY_BYTES]>,
-}
-
 impl Marked {
     /// Returns the run `run` over `inputs`, or `None` if the contents of an input cannot be compared with those of
     /// other runs.
@@ -76,27 +68,18 @@ impl Marked {
         if inputs.is_empty() {
             return Ok(None);
         }
-        let of_option = |group: &[(&'static str, PathBuf)]| {
-            (group[0].0, group.iter().map(|(_, path)| path.clone()).collect::<Vec<_>>())
-        };
-        let outputs: Vec<_> = outputs.chunk_by(|a, b| a.0 == b.0).map(of_option).collect();
+        let outputs: Vec<_> = outputs
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|group| (group[0].0, group.iter().map(|(_, path)| path.clone()).collect::<Vec<_>>()))
+            .collect();
         let names: Vec<_> = outputs
             .iter()
             .map(|(option, paths)| (*option, paths.iter().any(|path| is_stream(path))))
             .collect();
-        let prints = prints || names.iter().any(|(_, is_stream)| *is_stream);
+        let is_record = |option| matches!(option, "--output" | "--dead-letters");
         let streamed = names.iter().find(|(option, is_stream)| *is_stream && !is_record(option));
         let streamed = streamed.map(|(option, _)| *option);
-        let with_parts = |(option, paths): (&'static str, Vec<PathBuf>)| {
-            (
-                option,
-                paths
-                    .into_iter()
-                    .filter_map(|path| Some((path.clone(), WholeLines::part_of(&path)?)))
-                    .collect(),
-            )
-        };
-        let outputs = outputs.into_iter().map(with_parts).collect();
+        let prints = prints || names.iter().any(|(_, is_stream)| *is_stream);
         // Paths can be spelled in many ways, so inputs are compared by their contents, and outputs by the files that
         // exist.
         let is_path = |option: &&String| {
@@ -104,8 +87,12 @@ impl Marked {
             option == "--table" || names.iter().any(|(name, _)| *name == option)
         };
         let options: Vec<_> = run.options.iter().filter(|option| !is_path(option)).collect();
-        let id = xxh3_64(&serde_json::to_vec(&(names, options))?);
-        Ok(Some(Self { id, inputs, outputs, streamed, prints }))
+        let id = xxh3_64(&serde_json::to_vec(&(&names, options))?);
+        let files = outputs.into_iter().map(|(option, paths)| {
+            let with_part = |path: PathBuf| Some((path.clone(), WholeLines::part_of(&path)?));
+            (option, paths.into_iter().filter_map(with_part).collect())
+        });
+        Ok(Some(Self { id, inputs, outputs: files.collect(), streamed, prints }))
     }
 
     /// Returns the run in the table in `dir` that is this one, and its number, if there is one.
@@ -114,85 +101,83 @@ impl Marked {
     /// A file cannot be read.
     pub(super) fn find(&self, dir: &TableDir) -> anyhow::Result<Option<(FinishedRun, u64)>> {
         let runs = dir.finished_runs()?;
-        let is_like = |run: &FinishedRun| run.id == self.id && self.may_share_inputs(run);
+        let mut sizes: Vec<u64> =
+            self.inputs.iter().map(|input| input.bytes).filter(|bytes| *bytes > 0).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let has_sizes = |run: &FinishedRun| {
+            let mut listed: Vec<u64> = entries(run).map(bytes_of).collect();
+            listed.sort_unstable();
+            listed.dedup();
+            listed == sizes
+        };
+        let is_like = |run: &FinishedRun| run.id == self.id && has_sizes(run);
         let mut like = runs.into_iter().rev().filter(is_like).peekable();
         if like.peek().is_none() {
             return Ok(None);
         }
-        let contents = self.contents(digest_of)?;
-        let this = like.find(|run| run.inputs == contents.digest[..]);
-        Ok(this.map(|run| (run, self.number(&contents))))
+        let (digest, _) = self.contents(digest_of)?;
+        let this = like.find(|run| run.inputs == digest[..]);
+        Ok(this.map(|run| (run, self.number(&digest))))
     }
 
-    /// Returns the number of this run, over inputs with these contents.
-    fn number(&self, contents: &Contents) -> u64 {
-        xxh3_64(&[&self.id.to_le_bytes()[..], &contents.digest].concat())
+    /// Returns the number of this run, over inputs with this digest.
+    fn number(&self, digest: &[u8; 16]) -> u64 {
+        xxh3_64(&[&self.id.to_le_bytes()[..], digest].concat())
     }
 
-    /// Returns an error if this run would lose documents, because the table in `dir` has pages of these inputs: with
-    /// `--overwrite` from a file, or from standard output or a pipe.
+    /// Returns an error if this run would lose documents, because the table in `dir` has pages of its inputs. In this
+    /// run they are duplicates of themselves, and would be missing in an output: in a file with contents, which
+    /// `--overwrite` replaces, or in documents on standard output or in a pipe.
     ///
     /// # Errors
     /// Also if a file cannot be read.
     pub(super) fn refuse_losses(&self, dir: &TableDir, table: &Path) -> anyhow::Result<()> {
+        let loss = self.loss();
         let runs = dir.finished_runs()?;
-        if let Some(run) = self.grown_since(&runs)? {
-            self.refuse_emptying(run, Relation::AroundIt, table)?;
+        let Some(run) = self.sharing(&runs, loss.is_some())? else { return Ok(()) };
+        let (when, table) = (ended_at(run), table.display());
+        let why = format!(
+            "a run that ended{when} put pages of these inputs into the table {table}, so each of them is a duplicate of \
+             itself"
+        );
+        match loss {
+            Some(loss) => bail!("{loss}; {why}. Nothing was changed; {REMEDY}"),
+            None => terminal::note(format_args!("{why}; {REMEDY}")),
         }
-        let related: Vec<&FinishedRun> = runs.iter().filter(|run| self.may_share_inputs(run)).collect();
-        if related.is_empty() {
-            return Ok(());
-        }
-        let contents = self.contents(digest_of)?;
-        match related.iter().rev().find_map(|run| Some((run, contents.relation_to(run)?))) {
-            Some((run, relation)) => self.refuse_emptying(run, relation, table),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
-    /// Returns the last run of the same command that read the beginning of one of this run's inputs: lines were
-    /// appended to that input afterwards. Reads inputs only if there may be such a run, and an output for documents
-    /// has contents.
-    fn grown_since<'r>(&self, runs: &'r [FinishedRun]) -> anyhow::Result<Option<&'r FinishedRun>> {
-        let mut of_command = runs.iter().rev().filter(|run| run.id == self.id).peekable();
-        if of_command.peek().is_none() || self.overwritten(Relation::AroundIt).is_none() {
-            return Ok(None);
-        }
-        let of_command: Vec<&FinishedRun> = of_command.collect();
-        let lengths: BTreeSet<u64> =
-            of_command.iter().flat_map(|run| entries(run)).map(|entry| bytes_of(&entry)).collect();
-        let mut beginnings = BTreeSet::new();
+    /// Returns the first output that would lose documents if they were duplicates of themselves, with the problem.
+    fn loss(&self) -> Option<String> {
+        let has_contents = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        let overwritten = self.outputs.iter().find_map(|(option, paths)| {
+            let (path, _) = paths.iter().find(|(path, _)| has_contents(path))?;
+            Some(format!("{option} {}: would be overwritten", path.display()))
+        });
+        overwritten.or_else(|| Some(format!("{}: would be incomplete", self.streamed?)))
+    }
+
+    /// Returns the last of `runs` that read one of these inputs, or, if `grown` is set, what one of them was before
+    /// lines were appended to it. Reads only the inputs that are as long as an input of these runs, or longer.
+    fn sharing<'r>(&self, runs: &'r [FinishedRun], grown: bool) -> anyhow::Result<Option<&'r FinishedRun>> {
+        let lengths: BTreeSet<u64> = runs.iter().flat_map(entries).map(bytes_of).collect();
+        let mut ours = BTreeSet::new();
         for MarkedInput { path, bytes, version } in &self.inputs {
-            let shorter: Vec<u64> = lengths.range(1..*bytes).copied().collect();
-            if version.is_none() && !shorter.is_empty() {
+            if let Some(version) = version {
+                ours.insert(entry(*bytes, version));
+                continue;
+            }
+            let shortest = if grown { 0 } else { *bytes };
+            let lengths: Vec<u64> = lengths.range(shortest..=*bytes).copied().collect();
+            if !lengths.is_empty() {
                 let digests =
-                    File::open(path).and_then(|file| ReadPart::digests_of_beginnings(file, &shorter));
+                    File::open(path).and_then(|file| ReadPart::digests_of_beginnings(file, &lengths));
                 let digests = digests.with_context(|| format!("cannot read {}", path.display()))?;
-                beginnings.extend(digests.iter().map(|(bytes, digest)| entry(*bytes, digest)));
+                ours.extend(digests.iter().map(|(bytes, digest)| entry(*bytes, digest)));
             }
         }
-        Ok(of_command.into_iter().find(|run| !entries(run).is_disjoint(&beginnings)))
-    }
-
-    /// Returns the first output with contents that would be lost, with the problem.
-    fn overwritten(&self, relation: Relation) -> Option<String> {
-        self.outputs.iter().filter(|(option, _)| is_at_risk(option, relation)).find_map(|(option, paths)| {
-            let has_contents = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
-            let path = paths.iter().map(|(path, _)| path).find(has_contents)?;
-            Some(format!("{option} {}: would be overwritten", path.display()))
-        })
-    }
-
-    /// Returns false if the sizes of the inputs show that `run` had other inputs.
-    fn may_share_inputs(&self, run: &FinishedRun) -> bool {
-        let listed = entries(run);
-        let sizes: BTreeSet<[u8; 8]> =
-            listed.iter().filter_map(|entry| entry.first_chunk().copied()).collect();
-        let ours = self.inputs.iter().map(|input| input.bytes.to_le_bytes());
-        let ours: BTreeSet<[u8; 8]> = ours.filter(|bytes| *bytes != [0; 8]).collect();
-        // Empty inputs are not listed. Earlier versions did not list more than 4,096 inputs.
-        let may_be_unlisted = sizes.is_empty() && (run.id == self.id || self.inputs.len() > 4096);
-        may_be_unlisted || ours.is_empty() || sizes.is_subset(&ours) || ours.is_subset(&sizes)
+        Ok(runs.iter().rev().find(|run| entries(run).any(|entry| ours.contains(entry))))
     }
 
     /// Reports that the run is done.
@@ -206,7 +191,7 @@ impl Marked {
             bail!("already done: {done}; its standard output cannot be written again: {REMEDY}");
         }
         for ((option, paths), then) in self.outputs.iter().zip(&run.outputs) {
-            let now = written(paths.iter().map(|(path, _)| path));
+            let now = count_written(paths.iter().map(|(path, _)| path));
             if now != *then {
                 let path = paths.first().map(|(path, _)| format!(" {}", path.display())).unwrap_or_default();
                 let problem = format!(
@@ -230,31 +215,6 @@ impl Marked {
         Ok(())
     }
 
-    /// Returns an error if this run would empty an output with pages that `run` has put into the table. In
-    /// this run, they would be duplicates of themselves, and be in no output.
-    fn refuse_emptying(&self, run: &FinishedRun, relation: Relation, table: &Path) -> anyhow::Result<()> {
-        let streamed = self.streamed.filter(|option| is_at_risk(option, relation));
-        let problem = self
-            .overwritten(relation)
-            .or_else(|| streamed.map(|option| format!("{option}: would be incomplete")));
-        let whose = match relation {
-            Relation::WithinIt => "the pages of these inputs",
-            Relation::AroundIt => "the pages of some of these inputs",
-        };
-        let (when, table) = (ended_at(run), table.display());
-        let why = format!(
-            "a run that ended{when} put {whose} into the table {table}, so each page is a duplicate of \
-             itself"
-        );
-        match problem {
-            Some(problem) => bail!("{problem}; {why}. Nothing was changed; {REMEDY}"),
-            None => {
-                terminal::note(format_args!("{why}; {REMEDY}"));
-                Ok(())
-            }
-        }
-    }
-
     /// Leaves the mark, which becomes part of the table in `dir` when that is saved. All outputs are complete. Returns
     /// the number of the run, or `None` for a run without an output of its own, which leaves no mark.
     ///
@@ -272,7 +232,7 @@ impl Marked {
             return Ok(None);
         }
         let mut readings = readings.iter();
-        let contents = self.contents(|path| {
+        let (digest, listed) = self.contents(|path| {
             let part = readings.next().map(|reading| reading.part()).unwrap_or_default();
             match part.stamp {
                 Some(stamp) if stamp.bytes == part.bytes => Ok((part.digest, Some(stamp.bytes))),
@@ -280,30 +240,29 @@ impl Marked {
                 _ => digest_of(path),
             }
         })?;
-        let number = self.number(&contents);
-        let listed: Vec<_> = contents.entries.into_iter().collect();
+        let listed: Vec<_> = listed.into_iter().collect();
         dir.add_finished_run(FinishedRun {
             id: self.id,
-            inputs: contents.digest.to_vec().into(),
+            inputs: digest.to_vec().into(),
             finished_at_ms: Timestamp::now().as_ms(),
             dead_letters,
             // Files get their names after the table was saved.
             outputs: self
                 .outputs
                 .iter()
-                .map(|(_, paths)| written(paths.iter().map(|(_, part)| part)))
+                .map(|(_, paths)| count_written(paths.iter().map(|(_, part)| part)))
                 .collect(),
             input_contents: listed.concat().into(),
         });
-        Ok(Some(number))
+        Ok(Some(self.number(&digest)))
     }
 
-    /// Returns the contents of all inputs, by their versions, or by the digest and size that `digest` returns
-    /// for a file.
+    /// Returns the digest of all inputs in order, and an entry for each that is not empty: by their versions, or by the
+    /// digest and size that `digest` returns for a file.
     fn contents(
         &self,
         mut digest: impl FnMut(&Path) -> io::Result<(String, Option<u64>)>,
-    ) -> anyhow::Result<Contents> {
+    ) -> anyhow::Result<([u8; 16], BTreeSet<[u8; ENTRY_BYTES]>)> {
         let mut all = String::new();
         let mut entries = BTreeSet::new();
         for MarkedInput { path, bytes, version } in &self.inputs {
@@ -318,38 +277,8 @@ impl Marked {
             all += &of_input;
             all.push('\n');
         }
-        Ok(Contents { digest: xxh3_128(all.as_bytes()).to_be_bytes(), entries })
+        Ok((xxh3_128(all.as_bytes()).to_be_bytes(), entries))
     }
-}
-
-/// The result of comparing the inputs of a run with those of a finished one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Relation {
-    /// The finished run had all inputs of this run.
-    WithinIt,
-    /// This run has all inputs of the finished run, and others.
-    AroundIt,
-}
-
-impl Contents {
-    /// Returns how these inputs compare with those of `run`; `None` if each run has inputs that the other lacks.
-    fn relation_to(&self, run: &FinishedRun) -> Option<Relation> {
-        let then = entries(run);
-        if self.digest[..] == run.inputs[..] {
-            return Some(Relation::WithinIt);
-        }
-        if then.is_empty() || self.entries.is_empty() {
-            return None;
-        }
-        let is_around = self.entries.is_superset(&then).then_some(Relation::AroundIt);
-        if self.entries.is_subset(&then) { Some(Relation::WithinIt) } else { is_around }
-    }
-}
-
-/// Returns true if a run with these inputs may lose contents that an output of `option` has from the finished
-/// run.
-fn is_at_risk(option: &str, relation: Relation) -> bool {
-    relation == Relation::WithinIt || matches!(option, "--keep" | "--drop")
 }
 
 /// Returns the entry of an input.
@@ -366,18 +295,12 @@ fn bytes_of(entry: &[u8; ENTRY_BYTES]) -> u64 {
 }
 
 /// Returns the entries of the inputs that `run` lists.
-fn entries(run: &FinishedRun) -> BTreeSet<[u8; ENTRY_BYTES]> {
-    run.input_contents.as_chunks().0.iter().copied().collect()
+fn entries(run: &FinishedRun) -> impl Iterator<Item = &[u8; ENTRY_BYTES]> {
+    run.input_contents.as_chunks().0.iter()
 }
 
 fn ended_at(run: &FinishedRun) -> String {
     Timestamp::from_ms(run.finished_at_ms).map(|time| format!(" at {time}")).unwrap_or_default()
-}
-
-/// Returns true if the option writes one line for each record, so its output is complete even if all pages
-/// are duplicates.
-fn is_record(option: &str) -> bool {
-    matches!(option, "--output" | "--dead-letters")
 }
 
 /// Returns true for standard output and pipes, whose contents cannot be seen later.
@@ -396,7 +319,7 @@ fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {
 }
 
 /// Counts the files that exist, and their bytes.
-fn written<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> WrittenOutput {
+fn count_written<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> WrittenOutput {
     let files = paths.filter_map(|path| fs::metadata(path).ok()).filter(fs::Metadata::is_file);
     files.fold(WrittenOutput::default(), |WrittenOutput { files, bytes }, file| WrittenOutput {
         files: files + 1,

@@ -8,20 +8,18 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::documents::{self, UnreadRecords};
+use super::documents;
 use super::outputs::check_outputs;
-use super::settings::{self, Wrong, wrong};
-use super::summary::repairs;
+use super::settings::{self, wrong};
+use super::summary::format_repairs;
 use crate::config::Config;
 use crate::console::pages::is_text_file;
 use crate::pipeline::document::{self, Charset, DecodedDocument};
-use crate::pipeline::page_reader::PageReader;
 use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_formats::source::Input;
 use leitong_keep::sink::{Counts, WholeLines};
 use leitong_text::extract::{Document, Extractor, Paragraph, ParagraphKind};
-use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::page::{Hints, Page};
 
 #[derive(Debug, Args)]
@@ -84,7 +82,7 @@ fn one(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode>
         charset.note_in(&mut repaired);
     }
     counts.repaired(&repaired);
-    terminal::note_lines(repairs(&counts));
+    terminal::note_lines(format_repairs(&counts));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -104,34 +102,27 @@ fn ended(text: String) -> String {
 fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode> {
     let inputs = [path.to_owned()];
     check_outputs(&[], &inputs, &[])?;
-    let source = documents::source(&inputs, config)?;
-    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut extractor = extractor(format, config);
     let mut out = WholeLines::create(Path::new("-"))?;
-    let (mut skipped, mut unread, counts) = (0_u64, UnreadRecords::default(), Counts::default());
-    documents::for_each_record(source, |record| {
-        let place = record.place;
-        match reader.record_of_file(&place, record.payload) {
-            Ok(MessageOutcome::Skipped(_)) => skipped += 1,
-            Ok(MessageOutcome::Page(mut page)) => {
-                out.push(&line(&mut page, format, &mut extractor, config.page.work_max))
-                    .context("cannot write texts")?;
-                counts.repaired(&page.repaired);
-            }
-            Err(no_page) => unread.count(&place, &no_page),
-        }
-        Ok(())
-    })?;
+    let counts = Counts::default();
+    let status = documents::for_each_page(
+        &inputs,
+        config,
+        |_| (),
+        |_, mut page, ()| {
+            out.push(&describe_page(&mut page, format, &mut extractor, config.page.work_max))
+                .context("cannot write texts")?;
+            counts.repaired(&page.repaired);
+            Ok(())
+        },
+    )?;
     out.flush().context("cannot write texts")?;
-    if skipped > 0 {
-        terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
-    }
-    terminal::note_lines(repairs(&counts));
-    Ok(unread.finish())
+    terminal::note_lines(format_repairs(&counts));
+    Ok(status)
 }
 
 /// Formats one line of `--jsonl`, and notes in the page what could not be decoded.
-fn line(page: &mut Page, format: Format, extractor: &mut Extractor, work_max: u64) -> Value {
+fn describe_page(page: &mut Page, format: Format, extractor: &mut Extractor, work_max: u64) -> Value {
     let mut line = json!({ "id": page.id, "url": page.url, "title": page.title, "text": "" });
     match document::read_markdown(page, extractor, &mut Work::up_to(work_max)) {
         Ok((reading, markdown)) => {

@@ -19,10 +19,22 @@ pub(super) fn outlive_file_limits() {
     }
 }
 
+/// Listens for Ctrl-C and SIGTERM, and returns a future that ends with the first of them. Called within a runtime.
+pub(super) fn signalled() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
 /// Listener for Ctrl-C and SIGTERM.
 pub(super) struct Interrupt {
     requested: Arc<AtomicBool>,
-    /// Runs the listeners until this value is dropped.
+    /// Runs the listener until this value is dropped.
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -34,16 +46,16 @@ impl Interrupt {
             .enable_all()
             .build()
             .context("cannot listen for signals")?;
-        let requested = Arc::new(AtomicBool::new(false));
-        for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        let signalled = {
             let _guard = runtime.enter();
-            let mut signals = signal(kind).context("cannot listen for signals")?;
-            let requested = Arc::clone(&requested);
-            runtime.spawn(async move {
-                signals.recv().await;
-                requested.store(true, Ordering::SeqCst);
-            });
-        }
+            signalled()?
+        };
+        let requested = Arc::new(AtomicBool::new(false));
+        let request = Arc::clone(&requested);
+        runtime.spawn(async move {
+            signalled.await;
+            request.store(true, Ordering::SeqCst);
+        });
         Ok(Self { requested, _runtime: runtime })
     }
 

@@ -42,9 +42,6 @@ pub(super) struct Arguments {
     /// Keep one document per value of this field in each cluster: host, or a JSON pointer such as /meta/source
     #[arg(long, value_name = "FIELD", help_heading = "Documents")]
     one_per: Option<Field>,
-    /// The same as --one-per host
-    #[arg(long, conflicts_with = "one_per", hide = true, help_heading = "Documents")]
-    one_per_host: bool,
     /// Drop undecidable pages instead of keeping them
     #[arg(long, help_heading = "Documents")]
     drop_undecidable: bool,
@@ -64,7 +61,7 @@ pub(super) struct Arguments {
     verify_lost_max: LostMax,
     /// Count documents and bytes by this field, in --accounts and --report: host, or a JSON pointer such as
     /// /meta/source
-    #[arg(long, value_name = "FIELD", visible_alias = "source-field", help_heading = "Documents")]
+    #[arg(long, value_name = "FIELD", help_heading = "Documents")]
     by: Option<Field>,
     /// Write the counts of each source and the overlap between sources: CSV if the name ends in .csv, otherwise
     /// JSON
@@ -125,7 +122,7 @@ impl Arguments {
             annotate: self.annotate,
             revisit: self.revisit,
             prefer: self.prefer.clone(),
-            one_per: self.one_per(),
+            one_per: self.one_per.clone(),
             drop_undecidable: self.drop_undecidable,
             verify: self.verify.then_some(self.verify_lost_max),
             by: self.by.clone(),
@@ -133,11 +130,6 @@ impl Arguments {
             cluster_sizes: self.cluster_sizes,
             passages: self.passages.options(config)?,
         })
-    }
-
-    /// Returns the field that groups the documents of a cluster. One document per group is kept.
-    fn one_per(&self) -> Option<Field> {
-        self.one_per.clone().or_else(|| self.one_per_host.then_some(Field::Host))
     }
 
     /// Returns the options that name a file or a folder.
@@ -181,7 +173,7 @@ impl Arguments {
             ("--cluster-sizes", self.cluster_sizes),
         ];
         let flags = flags.into_iter().filter(|(_, set)| *set).map(|(option, _)| option.to_owned());
-        let fields = [("--one-per", self.one_per()), ("--by", self.by.clone())];
+        let fields = [("--one-per", self.one_per.clone()), ("--by", self.by.clone())];
         let fields = fields.into_iter().filter_map(|(option, field)| Some(format!("{option} {}", field?)));
         let verify = self.verify.then(|| format!("--verify {}", self.verify_lost_max));
         let prefer = format!("--prefer {}", self.prefer);

@@ -34,7 +34,6 @@ mod replay;
 mod run;
 mod serve;
 mod settings;
-#[cfg(feature = "kafka")]
 mod shared_paragraphs;
 mod shell;
 mod summary;
@@ -56,6 +55,26 @@ use leitong_base::terminal;
 use leitong_keep::Error as KeepError;
 use leitong_store::snapshot::SnapshotError;
 use logging::LogFormat;
+
+/// Parts of the command line that `leitong-lab` uses: it reads, writes, reports and ends as `leitong` does. Not an
+/// API: it changes without notice.
+#[doc(hidden)]
+pub mod shared {
+    use std::process::ExitCode;
+
+    pub use super::documents::{
+        for_each_document, for_each_page, for_each_record, open_records, print, write,
+    };
+    use super::logging::LogFormat;
+    pub use super::outputs::check_outputs;
+    pub use super::parts::{Overwrite, Parts};
+    pub use super::settings::{ComparedDetector, config, segmenter, share, with_variant, wrong};
+
+    /// Runs the command of a program. Reports its error, and returns the exit status.
+    pub fn run(program: &str, command: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
+        super::run_command(program, LogFormat::Text, command)
+    }
+}
 
 /// Exit status if the reader of the output has closed it: 128 plus the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
@@ -122,17 +141,16 @@ enum Command {
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     interrupt::outlive_file_limits();
-    execute(Cli::try_parse_from(arguments))
-}
-
-fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
-    let cli = match cli {
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(refused_or_help) => return print_clap(&refused_or_help),
     };
     let format = cli.log_format;
-    logging::to_standard_error(format);
-    let result = match cli.command {
+    run_command("leitong", format, || execute(cli.command))
+}
+
+fn execute(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
@@ -155,18 +173,27 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Command::Config(arguments) => config::run(&arguments, Cli::command()),
         Command::Completions(arguments) => shell::completions(&arguments, Cli::command()),
         Command::Man(arguments) => shell::man(&arguments, Cli::command()),
-    };
-    result.unwrap_or_else(|error| failed(&error, format))
+    }
+}
+
+/// Sets up the log, and runs the command of a program. Reports its error, and returns the exit status.
+fn run_command(
+    program: &str,
+    format: LogFormat,
+    command: impl FnOnce() -> anyhow::Result<ExitCode>,
+) -> ExitCode {
+    logging::to_standard_error(format);
+    command().unwrap_or_else(|error| failed(program, &error, format))
 }
 
 /// Reports an error, and returns the exit status for it.
-fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
+fn failed(program: &str, error: &anyhow::Error, format: LogFormat) -> ExitCode {
     if error.chain().filter_map(machine_error).any(|error| error.kind() == io::ErrorKind::BrokenPipe) {
         return ExitCode::from(CLOSED_PIPE);
     }
     let remedy = remedy(error);
     match format {
-        LogFormat::Text => terminal::note_lines(format_args!("leitong: {error:#}{remedy}\n")),
+        LogFormat::Text => terminal::note_lines(format_args!("{program}: {error:#}{remedy}\n")),
         LogFormat::Json => tracing::error!("{error:#}{remedy}"),
     }
     ExitCode::from(if is_about_arguments(error) { 2 } else { 1 })
@@ -211,7 +238,8 @@ fn print_clap(message: &clap::Error) -> ExitCode {
     };
     match print() {
         Err(error) if !message.use_stderr() => {
-            failed(&anyhow::Error::new(error).context("cannot write to standard output"), LogFormat::Text)
+            let error = anyhow::Error::new(error).context("cannot write to standard output");
+            failed("leitong", &error, LogFormat::Text)
         }
         _ => ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2)),
     }

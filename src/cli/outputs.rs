@@ -39,7 +39,10 @@ pub(super) fn without_compression(name: &str) -> &str {
 /// `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints. Files that standard
 /// input or output is redirected from or to are checked as well. Of the outputs, only kept and dropped documents are
 /// compressed, so others may not have names of compressed files.
-pub(super) fn check_outputs(
+///
+/// # Errors
+/// An output is refused.
+pub fn check_outputs(
     outputs: &[(&str, PathBuf)],
     inputs: &[PathBuf],
     folders: &[&Path],

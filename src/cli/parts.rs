@@ -9,7 +9,7 @@
 //! the parts, the table is saved with the mark that this run is [done](super::done), the parts are renamed, and
 //! checkpoint and record are removed.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt;
@@ -30,14 +30,14 @@ const RECORD_IN_FOLDER: &str = ".part.run";
 
 /// The option of commands that write files.
 #[derive(Debug, Clone, Copy, Args)]
-pub(super) struct Overwrite {
+pub struct Overwrite {
     /// Replace output files that exist
     #[arg(long)]
     overwrite: bool,
 }
 
 /// The regular files that a command writes.
-pub(super) struct Parts {
+pub struct Parts {
     files: Vec<OutputFile>,
     overwrite: bool,
     /// The path of the record; `None` if no regular file is written.
@@ -46,6 +46,8 @@ pub(super) struct Parts {
     continued_later: bool,
     /// The record, locked while this process owns the parts.
     begun: Option<File>,
+    /// Hashes of the names of files that an earlier process has listed, and may have renamed.
+    listed: HashSet<u64>,
 }
 
 struct OutputFile {
@@ -74,52 +76,25 @@ struct Head {
 
 /// The second line of a record: all parts are complete.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Complete {
+pub(super) struct CompleteRun {
     /// The number of the run.
     pub run: u64,
     /// The exit status of the run.
     pub status: u8,
-    files: Vec<Listed>,
+    /// The hash of the name of each file that the run has written, and its part.
+    parts: Vec<(u64, PartState)>,
 }
 
-/// A file as the run left it.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Listed {
-    /// A hash of the name.
-    id: u64,
-    state: State,
-    /// True if the run has no such file, and removes the one that an earlier run left.
-    is_former: bool,
-}
+/// Size of a file, and the time of its last modification.
+type PartState = (u64, i64, i64);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct State {
-    bytes: u64,
-    modified: (i64, i64),
-}
-
-impl State {
-    fn new(file: &Metadata) -> Self {
-        Self { bytes: file.len(), modified: (file.mtime(), file.mtime_nsec()) }
-    }
-
-    /// Returns true if the file at `path` has this size and time.
-    fn is_of(&self, path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|file| Self::new(&file) == *self)
-    }
+fn state(file: &Metadata) -> PartState {
+    (file.len(), file.mtime(), file.mtime_nsec())
 }
 
 impl OutputFile {
     fn id(&self) -> u64 {
         xxh3_64(self.whole.as_os_str().as_encoded_bytes())
-    }
-
-    fn rename(&self) -> anyhow::Result<()> {
-        fs::rename(&self.part, &self.whole).with_context(|| format!("cannot write {}", self.path.display()))
-    }
-
-    fn remove(&self) -> anyhow::Result<()> {
-        remove_if_there(&self.whole).with_context(|| format!("cannot remove {}", self.path.display()))
     }
 }
 
@@ -129,7 +104,7 @@ impl Parts {
     ///
     /// # Errors
     /// An output cannot be written, or may not be.
-    pub(super) fn begin_checked(
+    pub fn begin_checked(
         outputs: &[(&'static str, PathBuf)],
         inputs: &[PathBuf],
         folders: &[&Path],
@@ -164,7 +139,7 @@ impl Parts {
             name.push(".run");
             name.into()
         });
-        Self { files, overwrite, record, continued_later: false, begun: None }
+        Self { files, overwrite, record, continued_later: false, begun: None, listed: HashSet::new() }
     }
 
     /// Keeps the parts if this process ends with an error, because a later one may continue them.
@@ -230,7 +205,7 @@ impl Parts {
     /// at `path`, says. Uncompleted parts that no process can go on with are worthless.
     fn check_owner(
         &self,
-        left: Option<&(Head, Option<Complete>)>,
+        left: Option<&(Head, Option<CompleteRun>)>,
         command: u64,
         path: &Path,
     ) -> anyhow::Result<()> {
@@ -292,25 +267,21 @@ impl Parts {
     /// The files cannot be written, or an output has appeared meanwhile.
     pub(super) fn list(&mut self, run: u64, status: u8) -> anyhow::Result<()> {
         self.refuse_existing()?;
-        let mut files = Vec::new();
+        let mut parts = Vec::new();
         for file in &self.files {
             let cannot = || format!("cannot write {}", file.path.display());
-            let listed = |state, is_former| Listed { id: file.id(), state, is_former };
             match File::open(&file.part) {
                 Ok(part) => {
                     part.sync_all().with_context(cannot)?;
-                    files.push(listed(State::new(&part.metadata().with_context(cannot)?), false));
+                    parts.push((file.id(), state(&part.metadata().with_context(cannot)?)));
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let former = fs::symlink_metadata(&file.whole).ok();
-                    files.extend(former.map(|former| listed(State::new(&former), true)));
-                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error).with_context(cannot),
             }
         }
         self.sync_folders()?;
         let (Some(record), Some(path)) = (&mut self.begun, &self.record) else { return Ok(()) };
-        let line = serde_json::to_string(&Complete { run, status, files })? + "\n";
+        let line = serde_json::to_string(&CompleteRun { run, status, parts })? + "\n";
         let mut write = || {
             record.seek(io::SeekFrom::End(0))?;
             record.write_all(line.as_bytes())?;
@@ -328,10 +299,11 @@ impl Parts {
     pub(super) fn rename(&mut self) -> anyhow::Result<()> {
         self.continued_later = true;
         for file in &self.files {
-            match file.part.symlink_metadata() {
-                Ok(_) => file.rename()?,
-                Err(_) if self.overwrite => file.remove()?,
-                Err(_) => {}
+            let OutputFile { path, whole, part, .. } = file;
+            if part.symlink_metadata().is_ok() {
+                fs::rename(part, whole).with_context(|| format!("cannot write {}", path.display()))?;
+            } else if self.overwrite && !self.listed.contains(&file.id()) {
+                remove_if_there(whole).with_context(|| format!("cannot remove {}", path.display()))?;
             }
         }
         self.sync_folders()
@@ -352,7 +324,7 @@ impl Parts {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+    pub fn finish(mut self) -> anyhow::Result<()> {
         self.list(0, 0)?;
         self.rename()?;
         self.end()
@@ -362,7 +334,7 @@ impl Parts {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub(super) fn listed(&self) -> anyhow::Result<Option<Complete>> {
+    pub(super) fn listed(&self) -> anyhow::Result<Option<CompleteRun>> {
         let Some(path) = &self.record else { return Ok(None) };
         let mut record = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -373,15 +345,17 @@ impl Parts {
         Ok(left.and_then(|(_, complete)| complete))
     }
 
-    /// Returns true if every listed file is there, under one of its names.
-    pub(super) fn is_whole(&self, complete: &Complete) -> bool {
-        let files: HashMap<u64, &OutputFile> = self.files.iter().map(|file| (file.id(), file)).collect();
-        complete.files.iter().all(|listed| {
-            listed.is_former
-                || files
-                    .get(&listed.id)
-                    .is_some_and(|file| listed.state.is_of(&file.part) || listed.state.is_of(&file.whole))
-        })
+    /// Returns true if every listed part is there, maybe under its new name.
+    pub(super) fn is_whole(&self, complete: &CompleteRun) -> bool {
+        let with_state =
+            |file: &OutputFile, path: &Path| Some((file.id(), state(&fs::symlink_metadata(path).ok()?)));
+        let there: HashSet<_> = self
+            .files
+            .iter()
+            .flat_map(|file| [&file.part, &file.whole].map(|path| with_state(file, path)))
+            .flatten()
+            .collect();
+        complete.parts.iter().all(|part| there.contains(part))
     }
 
     /// Gives the parts that a killed process of this command has listed their names, calls `before_end`, and removes
@@ -391,21 +365,13 @@ impl Parts {
     /// The error of the operating system, or of `before_end`.
     pub(super) fn complete(
         &mut self,
-        complete: &Complete,
+        complete: &CompleteRun,
         before_end: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let Some(path) = &self.record else { return Ok(()) };
         self.begun = Some(lock(path)?);
-        self.continued_later = true;
-        let listed: HashMap<u64, &Listed> = complete.files.iter().map(|file| (file.id, file)).collect();
-        for file in &self.files {
-            match listed.get(&file.id()) {
-                Some(Listed { state, is_former: true, .. }) if state.is_of(&file.whole) => file.remove()?,
-                Some(Listed { state, is_former: false, .. }) if state.is_of(&file.part) => file.rename()?,
-                _ => {}
-            }
-        }
-        self.sync_folders()?;
+        self.listed = complete.parts.iter().map(|(name, _)| *name).collect();
+        self.rename()?;
         before_end()?;
         self.end()
     }
@@ -449,7 +415,7 @@ fn lock(path: &Path) -> anyhow::Result<File> {
 }
 
 /// Reads a record. An empty one, of a process that was killed before it wrote a part, is none.
-fn read(record: &mut File, path: &Path) -> anyhow::Result<Option<(Head, Option<Complete>)>> {
+fn read(record: &mut File, path: &Path) -> anyhow::Result<Option<(Head, Option<CompleteRun>)>> {
     let mut text = Vec::new();
     record
         .seek(io::SeekFrom::Start(0))

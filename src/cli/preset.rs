@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn samples_of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
-    let mut source = documents::source(&[path.to_owned()], config)?;
+    let mut source = documents::open_records(&[path.to_owned()], config)?;
     let mut samples = Vec::new();
     for record in source.records() {
         match record.with_context(|| format!("cannot read {}", path.display()))?.payload {

@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Formats a finding as one line.
-pub(super) fn line(Finding { grade, what, text }: &Finding) -> String {
+pub(super) fn format_finding(Finding { grade, what, text }: &Finding) -> String {
     let grade = match grade {
         Grade::Right => "ok",
         Grade::Warning => "warning",
@@ -106,7 +106,7 @@ pub(super) fn line(Finding { grade, what, text }: &Finding) -> String {
 
 fn report(findings: &[Finding]) -> anyhow::Result<ExitCode> {
     for finding in findings {
-        documents::print(&format!("{}\n", line(finding)))?;
+        documents::print(&format!("{}\n", format_finding(finding)))?;
     }
     let refused = findings.iter().any(|finding| finding.grade == Grade::Refused);
     Ok(if refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::interrupt;
 use super::settings::{DecisionArguments, Wrong, wrong};
 use crate::api::core::Core;
 use crate::api::server::ApiPort;
@@ -65,13 +65,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .context("cannot start threads")?;
     runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
-        let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+        let signalled = interrupt::signalled()?;
         tokio::spawn(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
+            signalled.await;
             terminal::note("stopping: answering requests in flight, then saving the table");
             // The receiver is gone if the server has already ended.
             let _ = stop.send(true);

@@ -17,7 +17,7 @@ use leitong_text::segment::Segmenter;
 pub(super) struct Wrong(String);
 
 /// Returns an error about arguments or configuration.
-pub(super) fn wrong(message: impl fmt::Display) -> anyhow::Error {
+pub fn wrong(message: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(Wrong(message.to_string()))
 }
 
@@ -36,7 +36,10 @@ impl From<ConfigError> for Wrong {
 }
 
 /// Parses a number from 0 to 1.
-pub(super) fn share(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// The text is something else.
+pub fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }
@@ -94,7 +97,7 @@ impl DecisionArguments {
 
 /// Arguments that choose the detector of a command that only measures or explains.
 #[derive(Debug, Args)]
-pub(super) struct ComparedDetector {
+pub struct ComparedDetector {
     /// Detector to use, instead of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
@@ -111,7 +114,10 @@ impl ComparedDetector {
 
     /// Returns the configuration in `file`, or the default one, with this detector. It may be one that is
     /// only for comparison.
-    pub(super) fn config(&self, file: Option<&Path>) -> anyhow::Result<Config> {
+    ///
+    /// # Errors
+    /// A file or name is wrong.
+    pub fn config(&self, file: Option<&Path>) -> anyhow::Result<Config> {
         let config = config(file, None, None)?;
         match (&self.variant, self.detector.as_deref()) {
             (Some(variant), _) => with_variant(config, variant),
@@ -122,7 +128,10 @@ impl ComparedDetector {
 }
 
 /// Returns the configuration with the detector, and all settings of detectors, of a detector file.
-pub(super) fn with_variant(config: Config, variant: &Path) -> anyhow::Result<Config> {
+///
+/// # Errors
+/// The file is wrong.
+pub fn with_variant(config: Config, variant: &Path) -> anyhow::Result<Config> {
     Ok(config.with_detector_of(Config::from_detector_file(variant).map_err(Wrong::from)?))
 }
 
@@ -135,11 +144,10 @@ fn known(detector: &str) -> anyhow::Result<&str> {
 }
 
 /// Returns the configuration in `file`, or the default one, changed by the arguments.
-pub(super) fn config(
-    file: Option<&Path>,
-    detector: Option<&str>,
-    threads: Option<usize>,
-) -> anyhow::Result<Config> {
+///
+/// # Errors
+/// The file or an argument is wrong.
+pub fn config(file: Option<&Path>, detector: Option<&str>, threads: Option<usize>) -> anyhow::Result<Config> {
     let mut config = match file {
         Some(path) => Config::from_file(path).map_err(Wrong::from)?,
         None => Config::default(),
@@ -200,7 +208,10 @@ pub(super) fn input_rules(config: &Config) -> anyhow::Result<InputRules> {
 }
 
 /// Returns the segmenter of a configuration, with the word lists that it names.
-pub(super) fn segmenter(config: &Config) -> anyhow::Result<Segmenter> {
+///
+/// # Errors
+/// A list cannot be used.
+pub fn segmenter(config: &Config) -> anyhow::Result<Segmenter> {
     let lexicons = config.lexicons().map_err(Wrong::from)?;
     Segmenter::new(&config.segment, &lexicons).map_err(wrong)
 }

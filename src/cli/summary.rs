@@ -9,7 +9,12 @@ use leitong_keep::sink::Counts;
 
 /// Formats the counts of a run.
 #[must_use]
-pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elapsed: Duration) -> String {
+pub(super) fn format_summary(
+    counts: &Counts,
+    skipped: Skipped,
+    centroids: usize,
+    elapsed: Duration,
+) -> String {
     let mut out = String::new();
     let records = counts.records();
     let seconds = elapsed.as_secs_f64();
@@ -42,11 +47,11 @@ pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elaps
     for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0).chain(of_mapping) {
         let _ = writeln!(out, "{count:>12}  {what}");
     }
-    out + &repairs(counts)
+    out + &format_repairs(counts)
 }
 
 /// Formats the counts of what was repaired, a line each.
-pub(super) fn repairs(counts: &Counts) -> String {
+pub(super) fn format_repairs(counts: &Counts) -> String {
     let mut out = String::new();
     for (what, count) in counts.repaired_in_words() {
         let _ = writeln!(out, "{count:>12}  {what}");

@@ -14,7 +14,7 @@ use super::logging::colours_wanted;
 use super::settings::{self, wrong};
 use crate::kafka::received::Received;
 use crate::kafka::tail::{Start, Tail};
-use crate::tap::{Choice, DEAD_LETTER, Filter, Tapped, UNREADABLE, line};
+use crate::tap::{Choice, DEAD_LETTER, Filter, Tapped, UNREADABLE, format_line};
 use leitong_base::record::{Cause, Reason, Timestamp};
 use leitong_base::terminal;
 use leitong_cluster::verdict;
@@ -57,8 +57,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     dead_letters: bool,
     /// Where to start reading: now, beginning, or a time ago such as 90s, 15m, 2h or 3d
-    #[arg(long, value_name = "WHEN", default_value = "now", value_parser = from)]
-    from: From,
+    #[arg(long, value_name = "WHEN", default_value = "now", value_parser = parse_read_from)]
+    from: ReadFrom,
     /// Stop after this many lines
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
@@ -102,7 +102,7 @@ impl WantedKind {
 
 /// Start of reading, before it is resolved to a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum ReadFrom {
     Now,
     Beginning,
     /// Milliseconds before now.
@@ -117,7 +117,7 @@ fn reasons() -> PossibleValuesParser {
     words.into()
 }
 
-pub(super) fn from(text: &str) -> Result<From, String> {
+pub(super) fn parse_read_from(text: &str) -> Result<ReadFrom, String> {
     let ago = || {
         let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
         let seconds = match unit {
@@ -127,11 +127,11 @@ pub(super) fn from(text: &str) -> Result<From, String> {
             "d" => 86_400,
             _ => return None,
         };
-        number.parse::<u32>().ok().map(|number| From::Ago(i64::from(number) * seconds * 1_000))
+        number.parse::<u32>().ok().map(|number| ReadFrom::Ago(i64::from(number) * seconds * 1_000))
     };
     match text {
-        "now" => Ok(From::Now),
-        "beginning" => Ok(From::Beginning),
+        "now" => Ok(ReadFrom::Now),
+        "beginning" => Ok(ReadFrom::Beginning),
         _ => ago().ok_or_else(|| "must be now, beginning, or a time such as 90s, 15m, 2h or 3d".to_owned()),
     }
 }
@@ -162,7 +162,7 @@ impl Arguments {
     }
 }
 
-impl From {
+impl ReadFrom {
     /// Returns the start that this means at the current time.
     pub(super) fn start(self) -> Start {
         match self {
@@ -252,7 +252,7 @@ impl Lines {
     fn write(&mut self, tapped: &Tapped) -> anyhow::Result<()> {
         let written = match self.json {
             true => writeln!(self.out, "{}", tapped.json()),
-            false => writeln!(self.out, "{}", line(tapped, self.colours)),
+            false => writeln!(self.out, "{}", format_line(tapped, self.colours)),
         };
         self.shown += 1;
         written.context("cannot write to standard output")
@@ -282,13 +282,13 @@ mod tests {
 
     #[test]
     fn start_times_are_parsed() {
-        assert_eq!(from("now"), Ok(From::Now));
-        assert_eq!(from("beginning"), Ok(From::Beginning));
-        assert_eq!(from("90s"), Ok(From::Ago(90_000)));
-        assert_eq!(from("3d"), Ok(From::Ago(259_200_000)));
-        assert_eq!(from("4294967295d"), Ok(From::Ago(4_294_967_295 * 86_400_000)));
+        assert_eq!(parse_read_from("now"), Ok(ReadFrom::Now));
+        assert_eq!(parse_read_from("beginning"), Ok(ReadFrom::Beginning));
+        assert_eq!(parse_read_from("90s"), Ok(ReadFrom::Ago(90_000)));
+        assert_eq!(parse_read_from("3d"), Ok(ReadFrom::Ago(259_200_000)));
+        assert_eq!(parse_read_from("4294967295d"), Ok(ReadFrom::Ago(4_294_967_295 * 86_400_000)));
         for bad in ["", "d", "5", "-5m", "1.5h", "4294967296s", "五", "5分"] {
-            assert!(from(bad).is_err(), "{bad}");
+            assert!(parse_read_from(bad).is_err(), "{bad}");
         }
     }
 }

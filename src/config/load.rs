@@ -28,6 +28,7 @@ use leitong_text::segment::{Lexicons, SegmentError};
 
 /// Reason why there is no configuration.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// A file cannot be read.
     #[error("{}: cannot read {what}: {error}", path.display())]

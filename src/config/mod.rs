@@ -50,6 +50,7 @@ pub use traces::TracesConfig;
 /// The complete configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Config {
     /// Detector to decide with: `simhash`, `paragraph`, `agglomerate-term` or `concept-network`.
     pub detector: String,

@@ -34,13 +34,13 @@ use leitong_store::snapshot::{SnapshotError, TableDir};
 /// {
 ///     let table = Table::open(&folder)?;
 ///     let mut deduplicator = Deduplicator::new(&Config::default())?;
-///     deduplicator.decide(Page::text("https://a.example/1", text));
+///     deduplicator.decide(Page::text("https://a.example/1", text))?;
 ///     table.save(&deduplicator)?;
 /// }
 /// let table = Table::open(&folder)?;
 /// let mut deduplicator = Deduplicator::new(&Config::default())?;
 /// assert!(table.load(&mut deduplicator)?);
-/// let verdict = deduplicator.decide(Page::text("https://b.example/2", text));
+/// let verdict = deduplicator.decide(Page::text("https://b.example/2", text))?;
 /// assert_eq!((verdict.kind, verdict.canonical_url.as_deref()), (Kind::ExactDuplicate, Some("https://a.example/1")));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -71,11 +71,11 @@ impl Table {
     /// {
     ///     let table = Table::open(&folder)?;
     ///     let mut deduplicator = table.deduplicator(&config)?;
-    ///     deduplicator.try_decide(Page::text("https://a.example/1", text))?;
+    ///     deduplicator.decide(Page::text("https://a.example/1", text))?;
     ///     table.save(&deduplicator)?;
     /// }
     /// let table = Table::open(&folder)?;
-    /// let verdict = table.deduplicator(&config)?.try_decide(Page::text("https://b.example/2", text))?;
+    /// let verdict = table.deduplicator(&config)?.decide(Page::text("https://b.example/2", text))?;
     /// assert_eq!(verdict.kind, Kind::ExactDuplicate);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

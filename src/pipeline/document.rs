@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 
+use thiserror::Error;
+
 use super::marks::{Marks, Step};
 use leitong_base::record::{Reason, Timestamp};
 use leitong_base::work::{TooMuchWork, Work};
@@ -22,7 +24,7 @@ const BYTE_STEPS: u64 = 10;
 
 /// The document of a page, and details of its decoding.
 #[derive(Debug)]
-pub struct DecodedDocument {
+pub(crate) struct DecodedDocument {
     /// The main text.
     pub document: Document,
     /// The charset that the body was decoded by. `None` if the page came as text.
@@ -34,7 +36,7 @@ pub struct DecodedDocument {
 
 /// The charset of a body.
 #[derive(Debug, Clone)]
-pub struct Charset {
+pub(crate) struct Charset {
     /// The name in the Encoding Standard, or the registered one.
     pub name: &'static str,
     /// The source of the charset.
@@ -54,7 +56,9 @@ impl Charset {
 }
 
 /// The reason why a page has no document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}: {message}", reason.as_str())]
+#[non_exhaustive]
 pub struct Refusal {
     /// The reason in the verdict.
     pub reason: Reason,
@@ -66,7 +70,11 @@ pub struct Refusal {
 ///
 /// # Errors
 /// [`Refusal`] if the page has no main text.
-pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<DecodedDocument, Refusal> {
+pub(crate) fn read(
+    page: &Page,
+    extractor: &mut Extractor,
+    work: &mut Work,
+) -> Result<DecodedDocument, Refusal> {
     Ok(read_and_mark(page, false, extractor, work, &mut Marks::default())?.0)
 }
 

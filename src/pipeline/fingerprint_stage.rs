@@ -24,6 +24,7 @@ use leitong_base::record::{
     Timestamp, Unreadable,
 };
 use leitong_base::work::{TooMuchWork, Work};
+use leitong_cluster::log::Unplaced;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::digest::{letters, text_digest};
 use leitong_fingerprint::secret::DigestHash;
@@ -87,7 +88,7 @@ const _: () = assert!(align_of::<Workspace>() <= 16);
 
 impl Workspace {
     /// Returns the extractor, for reading a document.
-    pub fn extractor(&mut self) -> &mut Extractor {
+    pub(crate) fn extractor(&mut self) -> &mut Extractor {
         &mut self.extractor
     }
 
@@ -238,6 +239,18 @@ impl FingerprintStage {
             terms: Terms::default(),
             digest_buffer: Vec::new(),
             marks: Marks::new(self.config.traces.enabled),
+        }
+    }
+
+    /// Returns the record of a page, with everything that a decision elsewhere needs:
+    /// [`Deduplicator::decide_records`](crate::Deduplicator::decide_records), or a log that a
+    /// [`LogSource`](super::LogSource) numbers.
+    #[must_use]
+    pub fn record(&self, page: Page, workspace: &mut Workspace) -> Vec<u8> {
+        let place = Place::Line { input: "-".into(), line: 1 };
+        match self.process_page(place, page, workspace).record {
+            Ok(LogRecord::Page(record)) => Unplaced::new(*record, self.detector.name()).bytes(),
+            _ => unreachable!("a page has a record"),
         }
     }
 

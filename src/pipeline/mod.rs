@@ -7,24 +7,17 @@
 //! threads and machines can make records, and one owner decides on them in their order.
 //!
 //! ```
-//! use leitong::pipeline::{ClusterStage, FingerprintStage};
-//! use leitong::{Config, Page};
-//! use leitong_base::record::{Place, Timestamp};
-//! use leitong_cluster::{Clusterer, Position};
+//! use leitong::pipeline::FingerprintStage;
+//! use leitong::{Config, Deduplicator, Kind, Page};
 //!
 //! let config = Config::default();
 //! let stage = FingerprintStage::new(config.clone())?;
-//! let (mut records, mut workspace) = (Vec::new(), stage.workspace());
-//! for line in [1, 2] {
-//!     let text = "The mill by the river grinds no more, and swallows nest in its wheel.";
-//!     let page = Page::text(format!("https://a.example/{line}"), text);
-//!     let place = Place::Line { input: "mill.txt".into(), line };
-//!     records.extend(stage.process_page(place, page, &mut workspace).record);
-//! }
-//! let table = Clusterer::new(stage.detector().clone(), config.cluster_rules(), Position::default());
-//! let mut stage = ClusterStage::new(table, stage.detector().clone(), 0);
-//! let conclusions = stage.decide_batch(records, Timestamp::now())?;
-//! assert_eq!(conclusions.len(), 2);
+//! let mut workspace = stage.workspace();
+//! let text = "The mill by the river grinds no more, and swallows nest in its wheel.";
+//! let page = |line| Page::text(format!("https://a.example/{line}"), text);
+//! let records = [1, 2].map(|line| stage.record(page(line), &mut workspace));
+//! let verdicts = Deduplicator::new(&config)?.decide_records(&records)?;
+//! assert_eq!(verdicts[1].kind, Kind::ExactDuplicate);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -34,12 +27,13 @@ use leitong_text::extract;
 use leitong_text::page::mapping::Preset;
 
 pub(crate) mod cluster_stage;
-pub mod document;
+pub(crate) mod document;
 pub(crate) mod fingerprint_stage;
 pub(crate) mod log_source;
 pub(crate) mod marks;
 pub(crate) mod page_message;
 pub(crate) mod page_reader;
+pub(crate) mod text_reader;
 pub(crate) mod written_text;
 
 pub use cluster_stage::ClusterStage;

@@ -15,7 +15,7 @@ const FIELD_CHARS_MAX: usize = 160;
 
 /// Formats `tapped` as one line, without a line end. With `colours`, the kind has an ANSI colour.
 #[must_use]
-pub(crate) fn line(tapped: &Tapped, colours: bool) -> String {
+pub(crate) fn format_line(tapped: &Tapped, colours: bool) -> String {
     let kind = tapped.text("kind");
     // People need no more than seconds. The time of a verdict is that of the decision; otherwise it is the
     // time of the message.
@@ -106,7 +106,7 @@ mod tests {
 
     fn shown(verdict: &Value) -> String {
         let value = Some(verdict.to_string().into_bytes());
-        line(&Tapped::verdict(&Received { value, ..Received::default() }), false)
+        format_line(&Tapped::verdict(&Received { value, ..Received::default() }), false)
     }
 
     #[test]
@@ -131,10 +131,12 @@ mod tests {
             ..Received::default()
         };
         assert_eq!(
-            line(&Tapped::dead_letter(&letter), false),
+            format_line(&Tapped::dead_letter(&letter), false),
             "1970-01-01T00:00:00Z DEAD_LETTER     pages[2]@7 \"\""
         );
-        assert!(line(&Tapped::dead_letter(&letter), true).contains("\u{1b}[31mDEAD_LETTER    \u{1b}[0m"));
+        assert!(
+            format_line(&Tapped::dead_letter(&letter), true).contains("\u{1b}[31mDEAD_LETTER    \u{1b}[0m")
+        );
     }
 
     proptest::proptest! {

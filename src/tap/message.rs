@@ -325,7 +325,7 @@ mod tests {
         let raw = "{\"digits\":12345678901234567890123,\"x\":\"\\u001b\"}".to_owned();
         pages[1].passthrough = Some(raw);
         for (at, page) in pages.into_iter().enumerate() {
-            let verdict = deduplicator.decide(page);
+            let verdict = deduplicator.decide(page).expect("a table in memory");
             let json = serde_json::to_string(&verdict).expect("JSON");
             let of_json = Tapped::verdict(&received(json.clone().into_bytes()));
             let of_protobuf = Tapped::verdict(&received(verdict.to_protobuf()));

@@ -13,5 +13,5 @@ mod line;
 mod message;
 
 pub(crate) use choice::{Choice, Filter};
-pub(crate) use line::line;
+pub(crate) use line::format_line;
 pub(crate) use message::{DEAD_LETTER, Tapped, UNREADABLE};

@@ -154,7 +154,7 @@ fn killed_runs_lose_and_duplicate_nothing() {
         write(folder.path(), "b.jsonl.gz", gzip(documents(250, 350).as_bytes())),
     ];
     for (number, options) in
-        [&[][..], &["--prefer", "longest", "--one-per-host", "--verify", "--cluster-sizes"]]
+        [&[][..], &["--prefer", "longest", "--one-per", "host", "--verify", "--cluster-sizes"]]
             .into_iter()
             .enumerate()
     {

@@ -286,8 +286,11 @@ fn document() -> impl Strategy<Value = Document> {
         paragraph.place = ParagraphPlace { heading: (list_level > 1).then_some(0), list_level };
         paragraph
     });
-    prop::collection::vec(paragraph, 0..12)
-        .prop_map(|paragraphs| Document { paragraphs, ..Document::default() })
+    prop::collection::vec(paragraph, 0..12).prop_map(|paragraphs| {
+        let mut document = Document::default();
+        document.paragraphs = paragraphs;
+        document
+    })
 }
 
 proptest! {

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use leitong::config::{Config, PageConfig};
+use leitong::config::Config;
 use leitong::pipeline::FingerprintStage;
 use leitong_base::random::Random;
 use leitong_base::record::{LogRecord, Outcome, Place, Reason};
@@ -268,8 +268,8 @@ fn work_is_the_same_every_time_and_bounds_the_outcome() {
     let (outcome, work) = process(&HALF, body());
     assert!(matches!(outcome, Outcome::Fingerprint(_)), "{outcome:?}");
     let with = |work_max: u64| {
-        let page = PageConfig { work_max, ..PageConfig::default() };
-        let config = Config { page, ..Config::default() };
+        let mut config = Config::default();
+        config.page.work_max = work_max;
         process(&FingerprintStage::new(config).expect("right"), body())
     };
     assert_eq!(with(work), (outcome, work));

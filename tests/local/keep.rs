@@ -160,7 +160,7 @@ fn every_preference_agrees_with_a_naive_reading() {
                 "--overwrite",
             ];
             options.extend(["--clusters", clusters.to_str().expect("a name")]);
-            options.extend(one_per_host.then_some("--one-per-host"));
+            options.extend(one_per_host.then_some(["--one-per", "host"]).into_iter().flatten());
             let run = dedup_files(&options, &inputs);
             assert_eq!(run.status, 0, "{}", run.stderr);
             let kept = [lines(&keep.join("a.jsonl")), lines(&keep.join("b.jsonl.gz"))];

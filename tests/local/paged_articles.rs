@@ -18,7 +18,7 @@ fn page(path: &str, title: &str, text: usize, pager: &[(&str, &str)]) -> Page {
 }
 
 fn verdicts(pages: Vec<Page>) -> Vec<Verdict> {
-    Deduplicator::new(&Config::default()).expect("defaults").verdicts(pages).collect()
+    Deduplicator::new(&Config::default()).expect("defaults").decide_batch(pages).expect("in memory")
 }
 
 const PAGER: [(&str, &str); 3] = [("tea.html", "1"), ("tea_2.html", "2"), ("tea_3.html", "3")];

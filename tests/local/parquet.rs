@@ -136,7 +136,7 @@ fn all_policies_keep_the_same_rows_as_with_json_lines() {
         (json.iter().map(PathBuf::as_path).collect(), parquet.iter().map(PathBuf::as_path).collect());
     let outputs = ["keep.jsonl", "drop.jsonl", "keep.parquet", "drop.parquet"].map(file);
     for prefer in ["first", "longest", "newest", "published", "highest:/score", "lowest:/score"] {
-        for extra in [&["--annotate"][..], &["--one-per-host"], &["--drop-undecidable"]] {
+        for extra in [&["--annotate"][..], &["--one-per", "host"], &["--drop-undecidable"]] {
             let options = |keep: usize| {
                 [
                     &[

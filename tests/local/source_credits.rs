@@ -3,13 +3,8 @@
 //! Pages are small and hand-written; each has one trap. `tools/measure/credits.py` measures how often real
 //! pages are read correctly (`make quality`).
 
-use leitong::config::Config;
-use leitong::pipeline::document;
-use leitong::{Credits, Deduplicator};
+use leitong::{Config, Credits, Deduplicator, Page, TextReader};
 use leitong_base::record::Timestamp;
-use leitong_base::work::Work;
-use leitong_text::extract::Extractor;
-use leitong_text::page::Page;
 use serde_json::{Value, json};
 
 use crate::common::{article, dedup, run_with_input};
@@ -22,9 +17,8 @@ const SENTENCES: &str = "<p>今年头采茶比往年晚了九天，茶农说，�
 fn credits_of(page: Page) -> Credits {
     let fetched_at = Timestamp::from_rfc3339("2026-11-21T08:00:00Z");
     let page = Page { fetched_at, ..page };
-    let mut extractor = Extractor::new(&Config::default().extract);
-    let reading = document::read(&page, &mut extractor, &mut Work::unbounded()).expect("a page with text");
-    reading.document.credits.map(|credits| *credits).unwrap_or_default()
+    let document = TextReader::new(&Config::default()).read(&page).expect("a page with text");
+    document.credits.map(|credits| *credits).unwrap_or_default()
 }
 
 fn credits(html: &str) -> Credits {
@@ -74,9 +68,8 @@ fn credit_lines_are_found_in_what_extraction_drops() {
     }
     let html = chinese("", "来源：新华社", "");
     let page = Page::html("https://a.example/", html);
-    let reading =
-        document::read(&page, &mut Extractor::new(&Config::default().extract), &mut Work::unbounded());
-    assert!(!reading.expect("a text").document.text().contains("来源"), "the line is not main text");
+    let document = TextReader::new(&Config::default()).read(&page).expect("a text");
+    assert!(!document.text().contains("来源"), "the line is not main text");
 }
 
 #[test]
@@ -253,7 +246,8 @@ fn verdicts_and_extraction_have_credits_unless_switched_off() {
 #[test]
 fn an_embedding_program_has_credits_in_its_verdicts() {
     let mut deduplicator = Deduplicator::new(&Config::default()).expect("defaults");
-    let verdict = deduplicator.decide(Page::html("https://a.example/1", chinese("", "来源：农民日报", "")));
+    let page = Page::html("https://a.example/1", chinese("", "来源：农民日报", ""));
+    let verdict = deduplicator.decide(page).expect("a table in memory");
     let credits = verdict.credits.as_ref().expect("the page says something");
     assert_eq!(credits.publisher.as_deref(), Some("农民日报"));
     assert!(verdict.to_protobuf().windows("农民日报".len()).any(|bytes| bytes == "农民日报".as_bytes()));

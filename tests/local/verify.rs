@@ -414,7 +414,7 @@ fn accounts_add_up_and_say_which_sources_overlap() {
     assert_eq!(pairs.map(|(source, with)| overlap(source, with)), [10, 10, 6, 2]);
     assert_eq!(lines(&report)[0]["accounts"], *accounts, "few sources are all listed");
 
-    dedup(folder.path(), &["--source-field", "/meta/source", "--accounts", name(&by_csv)], &pages);
+    dedup(folder.path(), &["--by", "/meta/source", "--accounts", name(&by_csv)], &pages);
     let csv = std::fs::read_to_string(&by_csv).expect("a file");
     let [documents, bytes, kept, kept_bytes, dropped, dropped_bytes] = expected[&Some("mix, of two")];
     let row = format!("\"mix, of two\",,{documents},{bytes},{kept},{kept_bytes},{dropped},{dropped_bytes},0");
@@ -460,9 +460,6 @@ fn one_document_of_each_value_of_a_field_is_kept() {
         .collect();
     assert_eq!(dedup(folder.path(), &["--one-per", "/meta/source"], &pages).kept, naive);
     assert_eq!(naive.len(), pages.len(), "no source has two copies of a text");
-    let [by_option, by_field] = [&["--one-per-host"][..], &["--one-per", "host"]]
-        .map(|options| dedup(folder.path(), options, &pages).kept);
-    assert_eq!(by_option, by_field);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `leitong table merge`: combines tables that were built independently.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -55,13 +54,22 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     // The locks keep other processes from changing the tables.
     let _locks = tables.iter().map(|folder| TableDir::open(folder)).collect::<Result<Vec<_>, _>>()?;
-    let mut lines = clusters.as_deref().map(Lines::create).transpose()?;
+    let cannot_write =
+        || format!("cannot write --clusters {}", clusters.as_deref().unwrap_or(output).display());
+    let mut lines = clusters.as_deref().map(WholeLines::create).transpose().with_context(cannot_write)?;
+    let mut failed = None;
 
     let table = NewTable::begin(output)?;
-    let (count, joined) = merge(tables, table.path(), &settings, lines.as_mut())?;
-    if let Some(lines) = &mut lines {
-        lines.finish()?;
-    }
+    let (count, joined) = merge(tables, table.path(), &settings, |table, cluster_id, merged| {
+        let Merged { cluster_id: merged_cluster_id, joined, .. } = merged;
+        let table = &*table.to_string_lossy();
+        if let (Some(lines), None) = (&mut lines, &failed) {
+            let line = MergedCluster { table, cluster_id, merged_cluster_id, joined };
+            failed = lines.push(&line).err();
+        }
+    })?;
+    let flushed = lines.as_mut().map_or(Ok(()), WholeLines::flush);
+    failed.map_or(flushed, Err).with_context(cannot_write)?;
     // Without its list of ids, the table would be of little use.
     parts.finish()?;
     table.finish()?;
@@ -71,13 +79,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ))
 }
 
-/// Merges the tables into one in the folder `unfinished`. Returns the number of its centroids, and of
+/// Merges the tables into one in the folder `unfinished`, and calls `take` with each cluster. Returns the number of its centroids, and of
 /// clusters that joined another one.
 fn merge(
     tables: &[PathBuf],
     unfinished: &Path,
     settings: &TableSettings,
-    mut lines: Option<&mut Lines>,
+    mut take: impl FnMut(&Path, ClusterId, Merged),
 ) -> anyhow::Result<(usize, u64)> {
     let dir = TableDir::open(unfinished)?;
     let mut merge = Merge::into_empty(&dir, settings)?;
@@ -85,9 +93,7 @@ fn merge(
     for folder in tables {
         merge.take_in(folder, |cluster_id, merged| {
             joined += u64::from(merged.joined);
-            if let Some(lines) = &mut lines {
-                lines.push(folder, cluster_id, merged);
-            }
+            take(folder, cluster_id, merged);
         })?;
     }
     let count = merge.save(&dir).context("cannot save the merged table (--output)")?;
@@ -113,36 +119,4 @@ fn check(
     unfinished::is_free(output)?;
     let clusters: Vec<_> = clusters.iter().map(|path| ("--clusters", path.to_path_buf())).collect();
     Parts::begin_checked(&clusters, &[], &folders, overwrite)
-}
-
-/// The file of `--clusters`.
-struct Lines<'a> {
-    path: &'a Path,
-    lines: WholeLines,
-    failed: Option<io::Error>,
-}
-
-impl<'a> Lines<'a> {
-    fn create(path: &'a Path) -> anyhow::Result<Self> {
-        let lines = WholeLines::create(path).with_context(|| cannot_write(path))?;
-        Ok(Self { path, lines, failed: None })
-    }
-
-    fn push(&mut self, table: &Path, cluster_id: ClusterId, merged: Merged) {
-        let Merged { cluster_id: merged_cluster_id, joined, .. } = merged;
-        let table = &*table.to_string_lossy();
-        if self.failed.is_none() {
-            let line = MergedCluster { table, cluster_id, merged_cluster_id, joined };
-            self.failed = self.lines.push(&line).err();
-        }
-    }
-
-    fn finish(&mut self) -> anyhow::Result<()> {
-        let flushed = self.failed.take().map_or_else(|| self.lines.flush(), Err);
-        flushed.with_context(|| cannot_write(self.path))
-    }
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("cannot write --clusters {}", path.display())
 }

@@ -28,6 +28,7 @@ pub struct Entry {
 
 /// The error for bytes that cannot be decoded as an entry.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EntryError {
     /// A newer version of Leitong wrote the record.
     #[error(

@@ -54,6 +54,7 @@ impl Kind {
 
 /// The verdict on one page. `proto/leitong/v1/verdict.proto` describes its binary form.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The id of the page.
     pub page_id: String,

@@ -10,13 +10,12 @@
 
 mod machine;
 mod on_disk;
-mod raw_reads;
 mod report;
 mod stages;
 mod table;
 
 pub(crate) use self::report::Report;
-pub(crate) use self::stages::{Program, StageFigures};
+pub(crate) use self::stages::StageFigures;
 pub(crate) use self::table::Plan;
 
 /// Returns the median of times or rates; 0 if there are none.

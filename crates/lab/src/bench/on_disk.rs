@@ -13,20 +13,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use serde::Serialize;
 
-use super::raw_reads::raw_reads;
 use super::table::{BATCH, Plan, Queries, centroid, look_ups};
 use leitong_base::random::Random;
 use leitong_cluster::{Centroid, Clusterer, ExpiryConfig, OldCentroids, Position};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
-use leitong_store::blocks::{BlockStore, Files, Folder, Manifest, StoreOptions};
+use leitong_store::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 
 /// Limit on centroids, so large that none expires.
 const CENTROIDS_MAX: u64 = u32::MAX as u64;
 /// Longest time that a batch of insertions should take.
 const LONG_HALT: Duration = Duration::from_millis(50);
-/// Duration of the measurement of the disk alone.
-const RAW_TIME: Duration = Duration::from_secs(5);
 const FAILED: &str = "the store failed";
 
 /// The figures at one size.
@@ -50,8 +47,6 @@ pub(super) struct OnDiskFigures {
     pub(super) false_reads: f64,
     /// Number of pages and groups read per look-up.
     pub(super) reads: f64,
-    /// Reads per second of a loop that only reads pages at random places, measured right after the look-ups.
-    pub(super) raw_reads_per_second: f64,
     /// Insertions per second from the last size to this one, including the time until all complete blocks are
     /// on disk and merged.
     pub(super) insertions_per_second: f64,
@@ -106,7 +101,7 @@ fn measure_in(
     let mut figures = Vec::new();
     for &size in &plan.sizes {
         let began = Instant::now();
-        let mut table = Table::open(Arc::clone(files), detector, options(plan), &manifest)?;
+        let mut table = TableOnDisk::open(Arc::clone(files), detector, options(plan), &manifest)?;
         let opening_seconds = began.elapsed().as_secs_f64();
         tail.drain(..).try_for_each(|centroid| table.clusterer.restore("", 0, &centroid)).context(FAILED)?;
         let start = table.clusterer.centroid_count();
@@ -120,8 +115,6 @@ fn measure_in(
         let (look_ups_per_second, found_percent, look_ups) =
             look_ups(&mut table.clusterer, &mut queries, fingerprints).context(FAILED)?;
         let after = table.store.counted();
-        let threads = options(plan).readers;
-        let raw_reads_per_second = raw_reads(&files.path(""), threads, RAW_TIME)?;
         let each = |count: u64| count as f64 / look_ups as f64;
         let figure = OnDiskFigures {
             fingerprints: name,
@@ -133,7 +126,6 @@ fn measure_in(
             found_percent,
             false_reads: each(after.false_keys - before.false_keys),
             reads: each(after.pages + after.groups - before.pages - before.groups),
-            raw_reads_per_second,
             insertions_per_second: (size - start) as f64 / filled.time.as_secs_f64(),
             longest_halt_ms: filled.longest.as_secs_f64() * 1e3,
             long_halts: (filled.long, filled.batches),
@@ -156,7 +148,7 @@ impl fmt::Display for OnDiskFigures {
             f,
             "on disk, {}: {} centroids, {} in blocks with {:.1} bytes of memory and {:.0} on disk each; \
               {:.0} look-ups/s ({:.1} % of near centroids found; {:.2} reads per look-up, {:.2} of them without a \
-              result; the disk alone does {:.0} reads/s), {:.0} insertions/s with merges, longest pause {:.0} ms, {} \
+              result), {:.0} insertions/s with merges, longest pause {:.0} ms, {} \
               of {} pauses above {} ms, write amplification {:.2}, {} runs; opened in {:.2} s",
             self.fingerprints,
             self.centroids,
@@ -167,7 +159,6 @@ impl fmt::Display for OnDiskFigures {
             self.found_percent,
             self.reads,
             self.false_reads,
-            self.raw_reads_per_second,
             self.insertions_per_second,
             self.longest_halt_ms,
             self.long_halts.0,
@@ -185,12 +176,12 @@ fn options(plan: &Plan) -> StoreOptions {
 }
 
 /// A table on disk.
-struct Table {
+struct TableOnDisk {
     clusterer: Clusterer,
     store: Arc<BlockStore>,
 }
 
-impl Table {
+impl TableOnDisk {
     fn open(
         files: Arc<Folder>,
         detector: &Arc<dyn Detector>,
@@ -212,15 +203,10 @@ impl Table {
         plan: &Plan,
     ) -> anyhow::Result<Filled> {
         let mut filled = Filled::default();
-        let began = Instant::now();
         for from in numbers.clone().step_by(BATCH) {
             let until = numbers.end.min(from + BATCH);
             let batch: Vec<Centroid> =
                 (from..until).map(|number| centroid(number as u64, fingerprints, plan.texts)).collect();
-            if let Some(rate) = plan.insertions_per_second {
-                let due = Duration::from_secs_f64((from - numbers.start) as f64 / rate);
-                pause(due.saturating_sub(began.elapsed()));
-            }
             let since = Instant::now();
             batch
                 .iter()
@@ -263,11 +249,6 @@ impl Filled {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the rate is what is look_ups for")]
-fn pause(time: Duration) {
-    std::thread::sleep(time);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,13 +258,7 @@ mod tests {
     #[test]
     fn centroids_on_disk_are_found() {
         let folder = tempfile::tempdir().expect("a folder");
-        let plan = Plan {
-            sizes: vec![1_000, 2_000],
-            seed: 1,
-            texts: true,
-            insertions_per_second: Some(1e6),
-            block_centroids: 1 << 18,
-        };
+        let plan = Plan { sizes: vec![1_000, 2_000], seed: 1, texts: true, block_centroids: 1 << 18 };
         let (_, detector) = configured_detector(&SimHashConfig::default());
         let source = ("even", Fingerprints::even(1));
         let figures = measure(&detector, 3, &source, &plan, folder.path(), |_| {}).expect("measured");

@@ -1,19 +1,19 @@
 //! Measures the time that each stage takes for a page, on one core.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
-use leitong_cluster::verdict::Verdict;
-use leitong_fingerprint::Detector;
+use leitong::pipeline::{ClusterStage, FingerprintStage, Workspace};
+use leitong::{Config, ConfigError, Terms, TextReader};
+use leitong_base::record::{LogRecord, Outcome, Timestamp};
+use leitong_cluster::verdict::Conclusion;
+use leitong_cluster::{Clusterer, Position};
+use leitong_formats::source::Record;
 use leitong_fingerprint::detectors::simhash::simhash_of;
 use leitong_fingerprint::digest::text_digest;
 use leitong_fingerprint::secret::DigestHash;
-use leitong_formats::source::{Payload, Record};
-use leitong_text::extract::Document;
-use leitong_text::page::Page;
-use leitong_text::segment::{Segmenter, Terms};
 
 /// Number of times that a page goes through the stages that can be repeated. Only the shortest time counts,
 /// to limit the effect of other work on the machine.
@@ -21,21 +21,6 @@ const ROUNDS: usize = 3;
 
 /// The stages, in the order in which a page goes through them.
 const STAGES: [&str; 7] = ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"];
-
-/// The stages that a program implements itself. The other stages are calls of library functions.
-pub(crate) trait Program {
-    /// Reads a page from the payload of a record. Returns `None` if the payload is not a page.
-    fn read(&mut self, place: &Place, payload: Payload) -> Option<Page>;
-
-    /// Returns the record of the fingerprint log for a page, or `None` if the page becomes a dead letter.
-    fn log_record(&mut self, place: Place, page: Page) -> Option<Box<FingerprintRecord>>;
-
-    /// Decodes the body of a page and finds the main text. Returns `None` if the page is undecidable.
-    fn extract(&mut self, page: &Page) -> Option<Document>;
-
-    /// Decides on the next record of the log. Returns `None` if the record becomes a dead letter.
-    fn decide(&mut self, record: LogRecord) -> Option<Box<Verdict>>;
-}
 
 /// The figures of the stages.
 #[derive(Debug, Clone, Serialize)]
@@ -57,16 +42,22 @@ pub(crate) struct StageFigures {
 }
 
 impl StageFigures {
-    /// Runs the pages of `records` through all stages of `program`. `detector` and `segmenter` must be the
-    /// program's.
-    pub(crate) fn measure(
-        records: Vec<Record>,
-        program: &mut impl Program,
-        detector: &dyn Detector,
-        segmenter: &Segmenter,
-    ) -> Self {
-        let mut bench =
-            PageBench { program, detector, segmenter, terms: Terms::default(), buffer: Vec::new() };
+    /// Runs the pages of `records` through all stages as a run calls them, on one thread and with a table in memory.
+    ///
+    /// # Errors
+    /// A setting or a file that it names cannot be used.
+    pub(crate) fn measure(records: Vec<Record>, config: &Config) -> Result<Self, ConfigError> {
+        let stage = FingerprintStage::new(config.clone())?;
+        let detector = Arc::clone(stage.detector());
+        let clusterer = Clusterer::new(Arc::clone(&detector), config.cluster_rules(), Position::default());
+        let mut bench = PageBench {
+            workspace: stage.workspace(),
+            texts: TextReader::new(config),
+            cluster_stage: ClusterStage::new(clusterer, detector, 0),
+            stage,
+            terms: Terms::default(),
+            buffer: Vec::new(),
+        };
         let mut totals = [Duration::ZERO; STAGES.len()];
         let (mut pages, mut page_bytes, mut text_bytes) = (0, 0, 0);
         let mut hashes = Vec::new();
@@ -84,22 +75,23 @@ impl StageFigures {
             .zip(totals.map(|total| total.as_secs_f64() * 1e6 / f64::from(pages.max(1) as u32)))
             .collect();
         let micros_a_page = micros.iter().map(|(_, micros)| micros).sum();
-        Self {
+        Ok(Self {
             pages,
             page_bytes: average(page_bytes),
             text_bytes: average(text_bytes),
             micros,
             micros_a_page,
             hashes,
-        }
+        })
     }
 }
 
-/// The state for timing pages.
-struct PageBench<'a, P> {
-    program: &'a mut P,
-    detector: &'a dyn Detector,
-    segmenter: &'a Segmenter,
+/// The stages, and buffers for timing pages.
+struct PageBench {
+    stage: FingerprintStage,
+    workspace: Workspace,
+    texts: TextReader,
+    cluster_stage: ClusterStage,
     terms: Terms,
     buffer: Vec<u8>,
 }
@@ -113,17 +105,18 @@ struct TimedPage {
     hash: Option<u64>,
 }
 
-impl<P: Program> PageBench<'_, P> {
+impl PageBench {
     /// Runs a page through all stages, several times if possible. Returns `None` if it does not get through
     /// all of them.
     fn time(&mut self, record: Record) -> Option<TimedPage> {
-        let Self { program, detector, segmenter, terms, buffer } = self;
-        let place = record.place.clone();
+        let Self { stage, workspace, texts, cluster_stage, terms, buffer } = self;
+        let (segmenter, detector) = (stage.segmenter(), stage.detector());
         let mut times = [Duration::MAX; STAGES.len()];
         let since = Instant::now();
-        let page = program.read(&record.place, record.payload)?;
+        let page = stage.reader().page(&record.place, record.payload)?;
         times[0] = since.elapsed();
-        let log_record = program.log_record(place, page.clone())?;
+        let made = stage.process_page(record.place, page.clone(), workspace).record;
+        let Ok(LogRecord::Page(log_record)) = made else { return None };
         let Outcome::Fingerprint(fingerprint) = &log_record.outcome else { return None };
         let hash = (detector.name() == "simhash").then(|| simhash_of(fingerprint));
         let mut text_bytes = 0;
@@ -133,7 +126,7 @@ impl<P: Program> PageBench<'_, P> {
                 times[stage] = times[stage].min(since.elapsed());
                 since = Instant::now();
             };
-            let document = program.extract(&page)?;
+            let document = texts.read(&page).ok()?;
             done(1);
             std::hint::black_box(text_digest(&document, &DigestHash::default(), buffer));
             done(2);
@@ -144,7 +137,9 @@ impl<P: Program> PageBench<'_, P> {
             if round == 0 {
                 // In a second round the page would be a duplicate of itself.
                 let record = LogRecord::Page(log_record.clone());
-                let verdict = program.decide(record)?;
+                let conclusion = cluster_stage.decide(record, Timestamp::now());
+                let conclusion = conclusion.expect("a table in memory does not fail");
+                let Conclusion::Verdict(verdict) = conclusion else { return None };
                 done(5);
                 std::hint::black_box(serde_json::to_vec(&verdict).ok());
                 done(6);
@@ -158,49 +153,27 @@ impl<P: Program> PageBench<'_, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leitong_fingerprint::detectors::simhash::{SimHash, SimHashConfig};
-    use leitong_text::segment::{Lexicons, SegmentConfig};
-
-    /// A program whose log holds a fingerprint for every page of more than three letters.
-    struct Small {
-        decisions: usize,
-    }
-
-    impl Program for Small {
-        fn read(&mut self, _: &Place, payload: Payload) -> Option<Page> {
-            let Payload::Json(url) = payload else { return None };
-            Some(Page::html(String::from_utf8(url).ok()?, "<p>The text of the page.</p>"))
-        }
-
-        fn log_record(&mut self, _: Place, page: Page) -> Option<Box<FingerprintRecord>> {
-            let fingerprint = (page.url.len() > 3).then(|| vec![0; 64].into());
-            Some(Box::new(FingerprintRecord::numbered(1, fingerprint)))
-        }
-
-        fn extract(&mut self, _: &Page) -> Option<Document> {
-            Some(Document::from_text(None, "The text of the page."))
-        }
-
-        fn decide(&mut self, _: LogRecord) -> Option<Box<Verdict>> {
-            self.decisions += 1;
-            None
-        }
-    }
+    use leitong_base::record::Place;
+    use leitong_formats::source::Payload;
 
     #[test]
     fn only_pages_that_get_through_all_stages_are_counted() {
-        let segmenter =
-            Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the defaults");
-        let record = |(line, url): (u64, &str)| Record {
+        let record = |(line, text): (u64, &str)| Record {
             place: Place::Line { input: "pages".into(), line },
             span: 0..0,
-            payload: Payload::Json(url.into()),
+            payload: Payload::Json(format!("{{\"text\": {text:?}}}").into_bytes()),
         };
-        let mut program = Small { decisions: 0 };
-        let detector = SimHash::new(&SimHashConfig::default());
-        let records = (1..).zip(["a", "abcd"]).map(record).collect();
-        let figures = StageFigures::measure(records, &mut program, &detector, &segmenter);
-        assert_eq!((figures.pages, program.decisions), (0, 1), "a page without a fingerprint is not decided");
+        let texts = [
+            "too short",
+            "The mill by the river grinds no more, and swallows nest in its wheel every spring.",
+        ];
+        let records = (1..).zip(texts).map(record).collect();
+        let figures = StageFigures::measure(records, &Config::default()).expect("the defaults");
+        assert_eq!(
+            (figures.pages, figures.hashes.len()),
+            (1, 1),
+            "a page without a fingerprint is not decided"
+        );
         assert_eq!(figures.micros.len(), STAGES.len());
     }
 }

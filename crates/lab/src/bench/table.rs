@@ -31,8 +31,6 @@ pub(crate) struct Plan {
     /// True to give centroids a page id and a url, like real ones. Without these texts, more centroids fit
     /// into memory.
     pub texts: bool,
-    /// Limit on the rate at which a table on disk is filled; `None` for no limit.
-    pub insertions_per_second: Option<f64>,
     /// Number of centroids that a table on disk writes at once.
     pub block_centroids: u64,
 }
@@ -261,13 +259,7 @@ mod tests {
 
     #[test]
     fn sizes_for_which_memory_is_short_are_skipped() {
-        let plan = Plan {
-            sizes: vec![1_000, 2_000, 3_000],
-            seed: 1,
-            texts: false,
-            insertions_per_second: None,
-            block_centroids: 1 << 18,
-        };
+        let plan = Plan { sizes: vec![1_000, 2_000, 3_000], seed: 1, texts: false, block_centroids: 1 << 18 };
         let asked = std::cell::Cell::new(0);
         let memory_is_short = || asked.replace(asked.get() + 1) > 0;
         let mut messages = Vec::new();

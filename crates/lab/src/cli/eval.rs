@@ -1,15 +1,15 @@
 //! `leitong-lab eval`: measures how well detectors work on the user's pages.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
+use leitong::command_line::{Overwrite, Parts, config, print, segmenter, with_variant, write, wrong};
 use leitong::{Config, ConfigError, DETECTORS};
 
-use super::outputs::{self, Overwrite};
 use super::score::{self, VerdictFile};
-use super::{inputs, segmenter, thread_count, with_variant, wrong};
+use super::{inputs, thread_count};
 use crate::eval::{EvaluatedDetector, Plan, evaluate};
 
 #[derive(Debug, Args)]
@@ -65,25 +65,36 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Returns the files that are written, each with its option.
-    fn outputs(&self) -> [(&'static str, Option<&Path>); 2] {
-        [("--json", &self.json), ("--markdown", &self.markdown)]
-            .map(|(option, path)| (option, path.as_deref()))
+    fn outputs(&self) -> Vec<(&'static str, PathBuf)> {
+        let outputs = [("--json", &self.json), ("--markdown", &self.markdown)];
+        outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect()
     }
 
-    fn files_to_read(&self) -> Vec<&PathBuf> {
+    fn files_to_read(&self) -> Vec<PathBuf> {
         let verdicts = self.verdicts.iter().map(VerdictFile::path);
         let settings = self.variant.iter().chain(&self.config).chain(&self.synonyms);
-        self.inputs.iter().chain(settings).chain(verdicts).collect()
+        self.inputs.iter().chain(settings).chain(verdicts).cloned().collect()
+    }
+
+    /// Writes the report to the files that were named, and prints its tables.
+    fn write(&self, parts: Parts, json: &str, tables: &str) -> anyhow::Result<()> {
+        for (path, contents) in [(&self.json, json), (&self.markdown, tables)] {
+            path.as_ref().map_or(Ok(()), |path| write(path, contents))?;
+        }
+        parts.finish()?;
+        print(tables)
     }
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    arguments.overwrite.check(&arguments.outputs(), &arguments.files_to_read())?;
+    let parts =
+        Parts::begin_checked(&arguments.outputs(), &arguments.files_to_read(), &[], arguments.overwrite)?;
     if !arguments.verdicts.is_empty() {
-        let outputs = (arguments.json.as_deref(), arguments.markdown.as_deref());
-        return score::run(&arguments.verdicts, &arguments.inputs, outputs, arguments.seed);
+        let (json, tables, status) = score::scores(&arguments.verdicts, &arguments.inputs, arguments.seed)?;
+        arguments.write(parts, &json, &tables)?;
+        return Ok(status);
     }
-    let config = super::config(arguments.config.as_deref())?;
+    let config = config(arguments.config.as_deref(), None, None)?;
     let evaluated = evaluated(arguments, &config)?;
     let segmenter = segmenter(&config)?;
     let plan = Plan {
@@ -93,20 +104,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         synonyms: inputs::synonyms(arguments.synonyms.as_deref())?,
         threads: thread_count(arguments.threads),
     };
-    let (pages, status) = inputs::documents(&arguments.inputs, &config)?;
+    let (pages, status) = inputs::compared_documents(&arguments.inputs, &config)?;
     let names = arguments.inputs.iter().map(|path| path.display().to_string()).collect();
     let report = evaluate(names, &pages, &evaluated, &segmenter, &plan)
         .map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
-    let tables = report.markdown();
-    let files = [
-        (&arguments.json, serde_json::to_string_pretty(&report)? + "\n"),
-        (&arguments.markdown, tables.clone()),
-    ];
-    for (path, contents) in files {
-        let Some(path) = path else { continue };
-        outputs::write(path, &contents)?;
-    }
-    outputs::print(&tables)?;
+    let json = serde_json::to_string_pretty(&report)? + "\n";
+    arguments.write(parts, &json, &report.markdown())?;
     Ok(status)
 }
 
@@ -118,10 +121,9 @@ fn evaluated(arguments: &Arguments, config: &Config) -> anyhow::Result<Vec<Evalu
     };
     let mut evaluated = Vec::new();
     for name in names {
-        evaluated.push(evaluated_detector(
-            name.to_owned(),
-            &Config { detector: name.to_owned(), ..config.clone() },
-        )?);
+        let mut config = config.clone();
+        config.detector = name.to_owned();
+        evaluated.push(evaluated_detector(name.to_owned(), &config)?);
     }
     for path in &arguments.variant {
         let variant = with_variant(config.clone(), path)?;

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::outputs::{self, Overwrite};
-use super::{inputs, wrong};
+use leitong::command_line::{Overwrite, Parts, config, write, wrong};
+
+use super::inputs;
 use crate::perturb::{Condition, copies};
 
 #[derive(Debug, Args)]
@@ -46,11 +47,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Err(wrong("--change synonyms=…: needs a list of synonyms; add --synonyms FILE"));
     }
     let synonyms = inputs::synonyms(arguments.synonyms.as_deref())?;
-    arguments.overwrite.check(&[("--output", Some(&arguments.output))], &arguments.inputs)?;
-    let config = super::config(arguments.config.as_deref())?;
+    let output = [("--output", arguments.output.clone())];
+    let parts = Parts::begin_checked(&output, &arguments.inputs, &[], arguments.overwrite)?;
+    let config = config(arguments.config.as_deref(), None, None)?;
     let (pages, status) = inputs::documents(&arguments.inputs, &config)?;
     let out = copies(&pages, &arguments.change, &synonyms, arguments.texts, arguments.seed)
         .map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
-    outputs::write(&arguments.output, &out)?;
+    write(&arguments.output, &out)?;
+    parts.finish()?;
     Ok(status)
 }

@@ -7,9 +7,10 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use leitong::Config;
+use leitong::command_line::{for_each_page, for_each_record, wrong};
 use leitong_formats::source::Payload;
 
-use super::{inputs, outputs, wrong};
+use super::inputs;
 use crate::eval::{GivenVerdict, StreamScore};
 use crate::pages::Label;
 
@@ -51,13 +52,13 @@ struct Scored {
     score: StreamScore,
 }
 
-/// Scores each of `files` on the labelled pages of `inputs`, and prints one table.
-pub(super) fn run(
+/// Scores each of `files` on the labelled pages of `inputs`. Returns the scores as JSON, as one table, and the exit
+/// status.
+pub(super) fn scores(
     files: &[VerdictFile],
     inputs: &[PathBuf],
-    (json, markdown): (Option<&Path>, Option<&Path>),
     seed: u64,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<(String, String, ExitCode)> {
     let config = Config::default();
     let (pages, status) = labelled_pages(inputs, &config)?;
     let mut scored = Vec::new();
@@ -69,21 +70,14 @@ pub(super) fn run(
     }
     let rows = scored.iter().map(|scored| (scored.name.as_str(), &scored.score));
     let table = format!("{} labelled pages; seed {seed}.\n\n{}", pages.len(), StreamScore::table(rows));
-    if let Some(path) = json {
-        outputs::write(path, &(serde_json::to_string_pretty(&scored)? + "\n"))?;
-    }
-    if let Some(path) = markdown {
-        outputs::write(path, &table)?;
-    }
-    outputs::print(&table)?;
-    Ok(status)
+    Ok((serde_json::to_string_pretty(&scored)? + "\n", table, status))
 }
 
 /// Returns ids and labels of all pages, and the exit status. Every page needs a label. A page needs no main text,
 /// because the verdict on it can be `UNDECIDABLE`.
 fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<(Vec<(String, Label)>, ExitCode)> {
     let mut pages = Vec::new();
-    let status = inputs::for_each_page(inputs, config, |place, page, label| {
+    let status = for_each_page(inputs, config, inputs::label, |place, page, label| {
         let Some(label) = label else {
             return Err(wrong(format_args!(
                 "{place}: the page has no label; give JSON lines with the fields `cluster` and `label` (new, dup, \
@@ -102,7 +96,7 @@ fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<(Vec<(S
 /// Reads a verdict from each line of a file.
 fn given_verdicts(path: &Path, config: &Config) -> anyhow::Result<Vec<GivenVerdict>> {
     let mut given = Vec::new();
-    inputs::for_each_record(&[path.to_owned()], config, |record| {
+    for_each_record(&[path.to_owned()], config, |record| {
         let verdict = match &record.payload {
             Payload::Json(line) => {
                 serde_json::from_slice::<GivenVerdict>(line).map_err(|error| error.to_string())

@@ -10,13 +10,13 @@ use anyhow::Context;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use leitong::command_line::{ComparedDetector, check_outputs, print, segmenter, share, wrong};
 use leitong::{Segmenter, Terms};
 use leitong_base::terminal;
 use leitong_text::difference::{Difference, clip, wrap};
 
 use super::eval::evaluated_detector;
-use super::outputs::{self, Overwrite};
-use super::{inputs, segmenter, thread_count, with_variant, wrong};
+use super::{inputs, thread_count};
 use crate::pages::EvalPage;
 use crate::tune::{LabelledPair, Tuner};
 
@@ -31,12 +31,8 @@ Examples:
   leitong-lab tune --labels pairs.jsonl --ask 40 pages.jsonl.gz
   leitong-lab tune --detector simhash --precision 0.999 labelled.jsonl.gz")]
 pub(super) struct Arguments {
-    /// Detector to tune, instead of the configured one
-    #[arg(long, value_name = "NAME")]
-    detector: Option<String>,
-    /// Detector file with the detector and all settings of detectors, instead of the configured ones
-    #[arg(long, value_name = "FILE", conflicts_with = "detector")]
-    variant: Option<PathBuf>,
+    #[command(flatten)]
+    detector: ComparedDetector,
     /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -69,19 +65,14 @@ struct Label {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let mut config = super::config(arguments.config.as_deref())?;
-    match (&arguments.variant, &arguments.detector) {
-        (Some(variant), _) => config = with_variant(config, variant)?,
-        (None, Some(name)) => config.detector.clone_from(name),
-        (None, None) => {}
-    }
+    let config = arguments.detector.config(arguments.config.as_deref())?;
     let segmenter = segmenter(&config)?;
     let detector = evaluated_detector(config.detector.clone(), &config)?;
     if let (Some(_), Some(labels)) = (arguments.ask, &arguments.labels) {
         // Answers are added to the file.
-        Overwrite::allowed().check(&[("--labels", Some(labels))], &arguments.inputs)?;
+        check_outputs(&[("--labels", labels.clone())], &arguments.inputs, &[])?;
     }
-    let (pages, status) = inputs::documents(&arguments.inputs, &config)?;
+    let (pages, status) = inputs::compared_documents(&arguments.inputs, &config)?;
     let tuner = Tuner::new(&pages, &detector, &segmenter, thread_count(0));
     let labelled = match &arguments.labels {
         Some(path) => {
@@ -96,14 +87,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             )
         })?,
     };
-    outputs::print(&tuner.report(&labelled, arguments.precision))?;
+    print(&tuner.report(&labelled, arguments.precision))?;
     Ok(status)
-}
-
-/// Parses a number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }
 
 /// Returns labelled pairs by the numbers of their pages.

@@ -4,7 +4,6 @@ use super::pairs::{self, Compared};
 use super::parallel::Workers;
 use super::passages::Passages;
 use super::recall::{self, Recall};
-use super::recommend::{Recommendation, recommend};
 use super::report::{DetectorReport, Report};
 use super::{EvaluatedDetector, fingerprints, stream};
 use crate::pages::{EvalPage, Sample, are_labelled, founders, labelled_pairs};
@@ -84,18 +83,15 @@ pub(crate) fn evaluate(
             }
         },
     );
-    let mut report = Report {
+    Ok(Report {
         inputs,
         pages: pages.len(),
         labelled,
         seed: plan.seed,
         texts: texts.len(),
         related_pairs: related_pairs.to_owned(),
-        recommendation: Recommendation::default(),
         detectors: reports,
-    };
-    report.recommendation = recommend(&report);
-    Ok(report)
+    })
 }
 
 /// Returns the drawn pairs that are unrelated. Without labels the copies are not known, so pairs that share

@@ -15,7 +15,6 @@ pub(crate) mod pairs;
 mod parallel;
 mod passages;
 mod recall;
-mod recommend;
 mod report;
 mod stream;
 mod verdicts;

@@ -11,8 +11,6 @@ use leitong_fingerprint::Detector;
 
 /// Number of steps of a threshold curve.
 const STEPS: usize = 48;
-/// Number of bars of a histogram.
-const BARS: usize = 40;
 
 /// The distances of related and unrelated pairs.
 #[derive(Debug, Clone, Serialize)]
@@ -21,8 +19,6 @@ pub(crate) struct Distances {
     pub related: usize,
     /// Number of unrelated pairs that were drawn.
     pub unrelated: usize,
-    /// Start of each bar, and the shares of related and unrelated pairs in it.
-    pub histogram: Vec<(f64, f64, f64)>,
     /// The effect of each threshold if only the distance decided.
     pub thresholds: Vec<Threshold>,
     /// Share of the related pairs that the detector calls near with its settings.
@@ -72,18 +68,11 @@ pub(crate) fn draw(unrelated: &[usize], count: usize, seed: u64) -> Vec<(usize, 
     (0..count).map(pair).collect()
 }
 
-/// Computes the histogram and the thresholds.
+/// Computes the thresholds.
 #[must_use]
 pub(crate) fn distances(related: &[Compared], unrelated: &[Compared]) -> Distances {
     let largest =
         related.iter().chain(unrelated).map(|(distance, _)| *distance).fold(0.0, f64::max).max(1e-9);
-    let bar = |distance: f64| ((distance / largest * BARS as f64) as usize).min(BARS - 1);
-    let shares = |compared: &[Compared]| {
-        let mut bars = [0.0; BARS];
-        compared.iter().for_each(|(distance, _)| bars[bar(*distance)] += 1.0 / compared.len() as f64);
-        bars
-    };
-    let (of_related, of_unrelated) = (shares(related), shares(unrelated));
     let up_to = |compared: &[Compared], threshold: f64| {
         let near = compared.iter().filter(|(distance, _)| *distance <= threshold).count();
         near as f64 / compared.len().max(1) as f64
@@ -100,9 +89,6 @@ pub(crate) fn distances(related: &[Compared], unrelated: &[Compared]) -> Distanc
     Distances {
         related: related.len(),
         unrelated: unrelated.len(),
-        histogram: (0..BARS)
-            .map(|at| (largest * at as f64 / BARS as f64, of_related[at], of_unrelated[at]))
-            .collect(),
         thresholds: (0..=STEPS).map(threshold).collect(),
         near_related: near(related),
         near_unrelated: near(unrelated),
@@ -122,8 +108,6 @@ pub(crate) struct FalseMatches {
     pub per_pair: f64,
     /// True if `per_pair` is an upper bound.
     pub is_bound: bool,
-    /// Numbers of centroids, each with the share of new pages that would be called duplicates by mistake.
-    pub at_centres: Vec<(f64, f64)>,
 }
 
 /// Largest upper bound that is reported. A higher bound means that there are too few pairs for a table of
@@ -175,9 +159,7 @@ pub(crate) fn false_matches(
     let is_bound = wrong == 0;
     // Without an error in n pairs, the rate is below 3/n with 95 % confidence.
     let per_pair = if is_bound { 3.0 } else { wrong as f64 } / pairs.max(1.0);
-    let at = |centroids: f64| (centroids, 1.0 - (-per_pair * centroids).exp());
-    let at_centres = [1e4, 1e5, 1e6, 1e7, 1e8].map(at).to_vec();
-    FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }
+    FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound }
 }
 
 /// Calls `pair` for all pairs of fingerprints in which a look-up with the keys of the later one finds the
@@ -211,8 +193,8 @@ mod tests {
     #[test]
     fn a_bound_that_is_too_high_is_not_shown() {
         let found = |per_pair, is_bound| {
-            let (pairs, wrong, sharing_a_passage, at_centres) = (1.0, 0, 0, Vec::new());
-            FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }.at_millions()
+            let (pairs, wrong, sharing_a_passage) = (1.0, 0, 0);
+            FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound }.at_millions()
         };
         assert_eq!(found(1e-9, true), ["< 0.100 %", "< 0.995 %", "< 9.516 %"]);
         assert_eq!(found(4e-6, true), ["–", "–", "–"]);
@@ -228,8 +210,6 @@ mod tests {
         let last = found.thresholds.last().expect("a curve");
         assert_eq!(*last, Threshold { distance: 1.0, precision: 0.5, recall: 1.0 });
         assert!((found.near_related - 0.75).abs() < 1e-9 && (found.near_unrelated - 0.25).abs() < 1e-9);
-        let sum = |pick: fn(&(f64, f64, f64)) -> f64| found.histogram.iter().map(pick).sum::<f64>();
-        assert!((sum(|bar| bar.1) - 1.0).abs() < 1e-9 && (sum(|bar| bar.2) - 1.0).abs() < 1e-9);
     }
 
     #[test]

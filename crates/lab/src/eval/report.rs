@@ -9,7 +9,6 @@ use super::Count;
 use super::interval::Estimate;
 use super::pairs::{Distances, FalseMatches};
 use super::recall::Recall;
-use super::recommend::Recommendation;
 use super::stream::StreamScore;
 
 /// The results of an evaluation.
@@ -27,8 +26,6 @@ pub(crate) struct Report {
     pub(crate) texts: usize,
     /// Description of the related pairs.
     pub(crate) related_pairs: String,
-    /// Recommendation from the figures.
-    pub(crate) recommendation: Recommendation,
     /// Results of each detector.
     pub(crate) detectors: Vec<DetectorReport>,
 }
@@ -67,7 +64,6 @@ impl Report {
             if self.labelled { ", labelled" } else { "" },
             self.seed
         );
-        recommendation(self, &mut out);
         if self.labelled {
             labelled_stream(self, &mut out);
         }
@@ -87,14 +83,6 @@ fn head(out: &mut String, columns: &[&str]) {
 
 fn head_of(out: &mut String, named: &str, columns: &[&str]) {
     let _ = writeln!(out, "| {named} | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
-}
-
-fn recommendation(report: &Report, out: &mut String) {
-    let _ = writeln!(out, "### Recommendation\n\n{}\n", recommended(&report.recommendation));
-    for why in &report.recommendation.why {
-        let _ = writeln!(out, "* {why}");
-    }
-    out.push('\n');
 }
 
 fn labelled_stream(report: &Report, out: &mut String) {
@@ -193,14 +181,6 @@ fn pairs(report: &Report, out: &mut String) {
     }
 }
 
-/// Formats the recommendation in one line.
-pub(super) fn recommended(recommendation: &Recommendation) -> String {
-    match &recommendation.detector {
-        Some(name) => format!("For these pages: {name}"),
-        None => "For these pages: none".to_owned(),
-    }
-}
-
 /// Writes one table for those detectors that have counts.
 fn counts(report: &Report, out: &mut String) {
     let counting = || report.detectors.iter().filter(|detector| !detector.counts.is_empty());
@@ -216,7 +196,7 @@ fn counts(report: &Report, out: &mut String) {
 
 /// Returns the threshold with the highest F1.
 #[must_use]
-pub(crate) fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
+fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
     let f1 = |t: &super::pairs::Threshold| 2.0 * t.precision * t.recall / (t.precision + t.recall).max(1e-9);
     let best = distances
         .thresholds
@@ -227,6 +207,6 @@ pub(crate) fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
 
 /// Formats an estimate as `0.987 (0.981–0.992)`.
 #[must_use]
-pub(crate) fn interval(estimate: &Estimate) -> String {
+fn interval(estimate: &Estimate) -> String {
     format!("{:.4} ({:.3}–{:.3})", estimate.value, estimate.low, estimate.high)
 }

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 
 use serde::Deserialize;
-use thiserror::Error;
 
 use super::report::labelled_streams;
 use super::stream::{StreamScore, Tally};
@@ -25,60 +24,39 @@ pub(crate) struct GivenVerdict {
     pub(crate) canonical_page_id: Option<String>,
 }
 
-/// The reason why verdicts cannot be scored.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub(crate) enum Misfit {
-    /// Two pages share an id.
-    #[error("two pages have the id {0:?}; ids must be unique for verdicts to be scored")]
-    SamePage(String),
-    /// Two verdicts judge one page.
-    #[error("there are two verdicts on page {0:?}")]
-    SameVerdict(String),
-    /// A page without a verdict.
-    #[error("{missing} of {pages} pages have no verdict, {first:?} for example")]
-    NoVerdict {
-        /// Number of pages without a verdict.
-        missing: usize,
-        /// Number of all pages.
-        pages: usize,
-        /// The id of a page without a verdict.
-        first: String,
-    },
-    /// A verdict without a page.
-    #[error("there is a verdict on page {0:?}, which is not among the pages")]
-    NoPage(String),
-}
-
 impl StreamScore {
     /// Scores `verdicts` on `pages`, which are given by id and label. `seed` determines the samples for the
     /// intervals.
     ///
     /// # Errors
-    /// [`Misfit`] unless there is exactly one verdict for each page.
+    /// A message unless there is exactly one verdict for each page.
     pub(crate) fn from_verdicts(
         pages: &[(String, Label)],
         verdicts: Vec<GivenVerdict>,
         seed: u64,
-    ) -> Result<Self, Misfit> {
+    ) -> Result<Self, String> {
         let mut clusters = HashMap::new();
         for (id, label) in pages {
             if clusters.insert(id.as_str(), label.cluster.as_str()).is_some() {
-                return Err(Misfit::SamePage(id.clone()));
+                return Err(format!(
+                    "two pages have the id {id:?}; ids must be unique for verdicts to be scored"
+                ));
             }
         }
         let mut given = HashMap::new();
         for verdict in verdicts {
             if !clusters.contains_key(verdict.page_id.as_str()) {
-                return Err(Misfit::NoPage(verdict.page_id));
+                let id = verdict.page_id;
+                return Err(format!("there is a verdict on page {id:?}, which is not among the pages"));
             }
             if let Some(earlier) = given.insert(verdict.page_id.clone(), verdict) {
-                return Err(Misfit::SameVerdict(earlier.page_id));
+                return Err(format!("there are two verdicts on page {:?}", earlier.page_id));
             }
         }
         let mut without = pages.iter().filter(|(id, _)| !given.contains_key(id));
         if let Some((first, _)) = without.next() {
-            let missing = 1 + without.count();
-            return Err(Misfit::NoVerdict { missing, pages: pages.len(), first: first.clone() });
+            let (missing, pages) = (1 + without.count(), pages.len());
+            return Err(format!("{missing} of {pages} pages have no verdict, {first:?} for example"));
         }
         let mut tally = Tally::default();
         let mut centroids = 0;
@@ -152,14 +130,16 @@ mod tests {
         let unique = |id| verdict(id, Kind::Unique, id);
         let refused =
             |verdicts| StreamScore::from_verdicts(&pages, verdicts, 1).expect_err("it does not fit");
-        assert_eq!(
-            refused(vec![unique("a")]),
-            Misfit::NoVerdict { missing: 1, pages: 2, first: "b".to_owned() }
-        );
-        assert_eq!(refused(vec![unique("a"), unique("a")]), Misfit::SameVerdict("a".to_owned()));
-        assert_eq!(refused(vec![unique("x")]), Misfit::NoPage("x".to_owned()));
+        for (verdicts, why) in [
+            (vec![unique("a")], "1 of 2 pages have no verdict, \"b\""),
+            (vec![unique("a"), unique("a")], "two verdicts on page \"a\""),
+            (vec![unique("x")], "page \"x\", which is not among the pages"),
+        ] {
+            let told = refused(verdicts);
+            assert!(told.contains(why), "{told}");
+        }
         let twice = [pages[0].clone(), pages[0].clone()];
-        let of_two = StreamScore::from_verdicts(&twice, vec![], 1).expect_err("one id");
-        assert_eq!(of_two, Misfit::SamePage("a".to_owned()));
+        let told = StreamScore::from_verdicts(&twice, vec![], 1).expect_err("one id");
+        assert!(told.contains("two pages have the id"), "{told}");
     }
 }

@@ -58,6 +58,7 @@ fn with_advice(error: &BlockError) -> String {
 
 /// The reason why a table cannot be loaded or saved.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SnapshotError {
     /// The operating system reported an error.
     #[error("cannot read or write {}: {error}", path.display())]

@@ -7,6 +7,7 @@ use leitong_base::record::Credits;
 
 /// The main text of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Document {
     /// The page's title, if it has one.
     pub title: Option<String>,
