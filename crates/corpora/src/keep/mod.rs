@@ -65,6 +65,7 @@ pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions}
 pub use prefer::Prefer;
 pub use sink::PageTexts;
 pub use sizes::TableSizes;
+pub use verify::audit::{AuditOutcome, Audited, AuditedNames, Auditor};
 pub use verify::{LostMax, TextCompressor};
 pub use wrong_option::WrongOption;
 

@@ -20,6 +20,7 @@
 //! compared with at most [`COMPARED_MAX`] kept texts and two more.
 
 mod alike;
+pub(crate) mod audit;
 mod differences;
 mod facts;
 mod loss;
