@@ -28,7 +28,7 @@ use leitong_base::terminal;
 use leitong_corpora::keep::{AuditOutcome, Audited, Auditor, LostMax};
 use leitong_corpora::sink::WholeLines;
 use leitong_corpora::source::{FolderContent, FoundFiles, InputNames, Inputs, Record};
-use leitong_text::page::mapping::MessageOutcome;
+use leitong_text::page::mapping::{MessageOutcome, pointer_to_field};
 use leitong_text::page::{Body, Page};
 use removed::{Removals, has_flag};
 use sample::Sampler;
@@ -154,6 +154,7 @@ impl<'a> Audit<'a> {
         let (documents, unread) = self.read(&stage, &mut auditor)?;
         let removed = auditor.removed();
         if removed == 0 {
+            self.removals.note_missing();
             return Err(wrong("no document was removed, so there is nothing to audit; check the names"));
         }
         let mut out = WholeLines::create(&self.arguments.output)?;
@@ -182,7 +183,7 @@ impl<'a> Audit<'a> {
         let mut names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
         let flag = self.arguments.removed_if.as_deref();
         let rules = settings::input_rules(self.config)?
-            .with_extra(flag.map(|flag| format!("/{flag}")).iter().map(String::as_str));
+            .with_extra(flag.map(pointer_to_field).iter().map(String::as_str));
         let source = Inputs::new(inputs, rules, Arc::default());
         let (mut documents, mut skipped, mut flags, mut unread) = (0, 0_u64, 0_u64, UnreadRecords::default());
         let mut take = |records: &mut Vec<Record>| -> anyhow::Result<()> {
@@ -253,14 +254,12 @@ impl<'a> Audit<'a> {
             return documents::write(path, &contents);
         }
         let (mut drawn, mut pages) = (Vec::new(), HashMap::new());
-        for number in sampler.draw(self.arguments.sample) {
-            auditor.audit([number], |audited| {
-                let (removed, kept) = audited.numbers;
-                pages.extend([Some(removed), kept].into_iter().flatten().map(|number| (number, None)));
-                drawn.push(audited);
-                Ok(())
-            })?;
-        }
+        auditor.audit(sampler.draw(self.arguments.sample), |audited| {
+            let (removed, kept) = audited.numbers;
+            pages.extend([Some(removed), kept].into_iter().flatten().map(|number| (number, None)));
+            drawn.push(audited);
+            Ok(())
+        })?;
         self.read_again(stage, &mut pages)?;
         let comparer = Comparer::new(self.config.clone()).map_err(Wrong::from)?;
         let pairs = drawn.into_iter().map(|audited| pair(audited, &pages, &comparer));

@@ -14,6 +14,7 @@ use crate::config::Config;
 use leitong_base::record::FingerprintRecord;
 use leitong_base::terminal;
 use leitong_corpora::source::{Inputs, Payload};
+use leitong_text::page::mapping::pointer_to_field;
 
 /// Maximum number of missing documents that are named.
 const NAMED_MAX: usize = 5;
@@ -70,13 +71,17 @@ impl Removals {
     fn read_ids(&mut self, path: &Path, id_field: &str, config: &Config) -> anyhow::Result<()> {
         let mut config = config.clone();
         // A table of ids need not have any other column.
-        config.input.fields.text = vec![format!("/{id_field}")];
+        config.input.fields.text = vec![pointer_to_field(id_field)];
         let inputs = documents::open(&[path.to_owned()])?;
         let mut source = Inputs::new(inputs, settings::input_rules(&config)?, Arc::default());
         for record in source.records() {
             let record = record.with_context(|| cannot_read(path))?;
             let Payload::Json(line) = &record.payload else {
-                bail!("{}: is not a list of ids; name one id per line, JSON lines or a table", record.place)
+                bail!(
+                    "{}: has no id; a list has one id per line, as text or JSON, or is a table with a column of texts that \
+                     --id-field names",
+                    record.place
+                )
             };
             let id = id(line, id_field).with_context(|| {
                 format!(

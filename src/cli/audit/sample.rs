@@ -36,7 +36,7 @@ impl Sampler {
         let mut random = Random::new(self.seed, 1);
         let size = size.min(sorted.len());
         let start = random.below(sorted.len());
-        let at = |number: usize| (number * sorted.len() + start) / size.max(1) % sorted.len().max(1);
+        let at = |number: usize| (number * sorted.len() + start) / size;
         let mut drawn: Vec<usize> = (0..size).map(|number| sorted[at(number)].3).collect();
         random.shuffle(&mut drawn);
         drawn

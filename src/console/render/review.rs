@@ -17,6 +17,8 @@ use leitong_corpora::keep::{AuditOutcome, Audited, AuditedNames};
 const TEXT_CHARS_MAX: usize = 6_000;
 /// Number of characters that are shown at each end of a long stretch that both texts have.
 const SHARED_ENDS: usize = 120;
+/// Maximum number of consecutive paragraphs that both texts have and are all shown.
+const SHARED_BLOCKS: usize = 4;
 /// Number of characters that are shown at each end of a long stretch that one text has.
 const ONLY_ENDS: usize = 700;
 
@@ -103,7 +105,7 @@ fn pair_of_texts(Pair { audited, source, removed, kept }: &Pair) -> Markup {
                 @let (ours, theirs) = differs.split_once(" | ").unwrap_or((differs, ""));
                 p { "Removed: " span.only { (shown(ours)) } " Kept: " span.only { (shown(theirs)) } }
             } @else if !audited.lost_passage.is_empty() && audited.outcome != AuditOutcome::SameText {
-                p { "Longest passage that is lost: " span.only { (shown(&audited.lost_passage)) } }
+                p { "Longest stretch that only the removed document has: " span.only { (shown(&audited.lost_passage)) } }
             }
             div.columns {
                 article.page {
@@ -149,13 +151,13 @@ fn names_of(side: &Side, names: &AuditedNames) -> Markup {
 fn text(side: &Side, pieces: &[Vec<Piece>]) -> Markup {
     let kept: Vec<_> = side.blocks.iter().zip(pieces).filter(|(block, _)| block.kept).collect();
     let is_shared = |pieces: &[Piece]| matches!(pieces, [Piece { mark: Mark::Shared(_), .. }]);
-    // Consecutive blocks that the other text has are one group, of which the first and the last are shown.
+    // Of many consecutive blocks that the other text has, the first and the last are shown.
     let groups: Vec<_> = kept.chunk_by(|(_, a), (_, b)| is_shared(a) && is_shared(b)).collect();
     let mut left = TEXT_CHARS_MAX;
     html! {
         @for group in &groups {
             @for (number, (block, pieces)) in group.iter().enumerate() {
-                @if number == 0 || number + 1 == group.len() {
+                @if number == 0 || number + 1 == group.len() || group.len() <= SHARED_BLOCKS {
                     @if left > 0 { p.kept dir="auto" { (block_text(&block.text, pieces, &mut left)) } }
                     @else { p.note { "…" } }
                 } @else if number == 1 {
@@ -175,9 +177,8 @@ fn block_text(text: &str, pieces: &[Piece], left: &mut usize) -> Markup {
         @for piece in pieces {
             @let stretch = shortened(&text[piece.text.clone()], piece.mark, left);
             @match piece.mark {
-                Mark::Shared(_) => mark.shared { (shown(&stretch)) },
                 Mark::Only => span.only { (shown(&stretch)) },
-                Mark::NotCompared => (shown(&stretch)),
+                Mark::Shared(_) | Mark::NotCompared => (shown(&stretch)),
             }
             " "
         }
