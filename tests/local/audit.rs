@@ -140,7 +140,7 @@ fn removed_documents_may_be_listed_by_id_position_or_field() {
 }
 
 #[test]
-fn what_is_missing_or_cannot_be_read_is_named() {
+fn missing_and_unreadable_documents_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let all = file(folder.path(), "all.jsonl", &documents());
     let audit = |arguments: &[&str]| run([&["audit", "--kept", name(&all)], arguments].concat());

@@ -109,7 +109,7 @@ struct Audit<'a> {
     parts: Parts,
 }
 
-/// What was read of a record.
+/// The content of a record.
 enum Read {
     Document { fingerprinted: Box<Fingerprinted>, has_text: bool, is_flagged: Option<bool> },
     Skipped,

@@ -190,7 +190,7 @@ fn shortened(stretch: &str, mark: Mark, left: &mut usize) -> String {
     let ends = if matches!(mark, Mark::Shared(_)) { SHARED_ENDS } else { ONLY_ENDS };
     let ends = ends.min(*left / 2);
     let chars: Vec<char> = stretch.chars().collect();
-    let is_long = chars.len() > 2 * ends + 40;
+    let is_long = chars.len() > 4 * ends;
     *left = left.saturating_sub(if is_long { 2 * ends } else { chars.len() });
     match is_long {
         false => stretch.to_owned(),
