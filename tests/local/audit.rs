@@ -134,6 +134,7 @@ fn removed_documents_may_be_listed_by_id_position_or_field() {
         std::fs::create_dir_all(tasks).expect("a folder");
         std::fs::write(tasks.join(name), positions(numbers)).expect("a file");
     }
+    std::fs::write(one_task.join("00000.clusters"), [0xff; 9]).expect("a file");
     for tasks in [&one_task, &two_tasks] {
         assert_eq!(both(&["--removed-ids", name(tasks)]), expected, "{}", tasks.display());
     }

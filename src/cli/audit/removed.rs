@@ -45,9 +45,21 @@ impl Removals {
                 files = entries.with_context(|| cannot_read(path))?.iter().map(fs::DirEntry::path).collect();
                 files.retain(|file| file.is_file());
                 files.sort_unstable();
+                let all = files.len();
+                // datatrove also writes clusters and their sizes there.
+                if files.iter().any(|file| has_positions(file)) {
+                    files.retain(|file| has_positions(file));
+                }
+                if files.len() < all {
+                    terminal::note(format_args!(
+                        "{}: {} files are not read, since they do not end in .{REMOVE}",
+                        path.display(),
+                        all - files.len()
+                    ));
+                }
             }
             for file in files {
-                match file.extension().is_some_and(|extension| extension == REMOVE) {
+                match has_positions(&file) {
                     true => removals.read_positions(&file)?,
                     false => removals.read_ids(&file, id_field, config)?,
                 }
@@ -124,6 +136,10 @@ impl Removals {
         }
         !missing.is_empty()
     }
+}
+
+fn has_positions(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == REMOVE)
 }
 
 fn cannot_read(path: &Path) -> String {
