@@ -210,7 +210,7 @@ fn answers_give_the_share_of_wrong_removals() {
 fn the_page_of_a_sample_escapes_what_documents_say() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut all = documents();
-    all.push(json!({ "id": "\"><script>", "url": "javascript:alert(1)", "title": "</title><img src=x>", "text": format!("<script>alert(1)</script> {STORM}"), "twin": true }));
+    all.push(json!({ "id": "\"><script>", "url": "javascript:alert(1)", "title": "</title><img src=x>", "text": format!("<script>alert(1)</script> {}", STORM.repeat(30)), "twin": true }));
     let all = file(folder.path(), "all.jsonl", &all);
     let page = folder.path().join("review.html");
     let run = common::run([
