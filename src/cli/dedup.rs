@@ -459,7 +459,7 @@ impl Run<'_> {
 }
 
 /// Reports the files in folders and the objects that are not read.
-fn note_left_out(files: &FoundFiles, read: FolderContent) {
+pub(super) fn note_left_out(files: &FoundFiles, read: FolderContent) {
     let shown = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
     let passed_over: u64 = files.passed_over.values().map(|(_, number)| number).sum();
     if passed_over > 0 {

@@ -4,6 +4,7 @@
 //! program prints no message, saves nothing, and ends with 141, as a shell reports for a program that SIGPIPE
 //! has ended.
 
+mod audit;
 mod boilerplate;
 #[cfg(feature = "kafka")]
 mod boilerplate_of_site;
@@ -99,6 +100,8 @@ enum Command {
     Dedup(Box<dedup::Arguments>),
     /// Print the main text of an HTML page, or of all pages of a file
     Extract(extract::Arguments),
+    /// Check removals of any tool: is the content of removed documents in those that were kept?
+    Audit(audit::Arguments),
     /// Show why two pages are near-duplicates, or why not
     Compare(compare::Arguments),
     /// Compare pages in the browser
@@ -123,7 +126,7 @@ enum Command {
     Tap(tap::Arguments),
     /// Recognise the format of crawler messages, and show how they are read
     Preset(preset::Arguments),
-    /// Inspect, copy, verify, compact or merge saved tables
+    /// Inspect, verify, copy, compact or merge saved tables
     Table(table::Arguments),
     /// Print a report to attach to a bug: versions, machine, settings, state of the brokers
     #[cfg(feature = "kafka")]
@@ -153,6 +156,7 @@ fn execute(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
+        Command::Audit(arguments) => audit::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Console(arguments) => console::run(&arguments),
         Command::Idf(arguments) => idf::run(&arguments),

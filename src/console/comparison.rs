@@ -207,6 +207,12 @@ impl Comparer {
         }
     }
 
+    /// Returns the marked pieces of each block of two pages, as in [`Comparison::pieces`].
+    #[must_use]
+    pub(crate) fn pieces(&self, sides: &[Side; 2]) -> [Vec<Vec<Piece>>; 2] {
+        marked(sides, self.stage.segmenter()).pieces
+    }
+
     /// Compares two pages by every detector.
     #[must_use]
     pub(crate) fn opinions(&self, [a, b]: &[Side; 2]) -> Vec<Opinion> {

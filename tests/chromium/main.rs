@@ -140,3 +140,71 @@ fn a_comparison_in_a_file_is_self_contained() {
         "none"
     );
 }
+
+/// A person answers with the keyboard only, and leaves the page in between.
+#[test]
+fn removals_are_judged_by_keys_and_answers_survive_a_reload() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = |id: &str, text: &str| {
+        serde_json::json!({ "id": id, "url": format!("https://a.example/{id}"), "title": id, "text": text })
+            .to_string()
+            + "\n"
+    };
+    let news = "Ships come in at noon, when the tide is high and the whole village stands on the quay to see what they have \
+                brought along this time. ";
+    let more = "A second sailing in the evening is for those who work in town, and tickets for it are sold in both bakeries.";
+    let kept = common::write(folder.path(), "kept.jsonl", line("kept", &news.repeat(2)));
+    let removed = [
+        line("shorter", news),
+        line(&HOSTILE[..100], &format!("{news}{more}{HOSTILE}")),
+        line("other", &more.repeat(2)),
+    ];
+    let removed = common::write(folder.path(), "removed.jsonl", removed.concat());
+    let page = folder.path().join("review.html");
+    let [kept, removed, page] = [&kept, &removed, &page].map(|path| common::name(path));
+    let run = common::run([
+        "audit",
+        "--kept",
+        kept,
+        "--removed",
+        removed,
+        "--report",
+        page,
+        "--output",
+        "/dev/null",
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let address = format!("file://{page}");
+    let mut browser = Browser::start();
+    assert_well_made(&mut browser, &address, &address);
+    browser.window((1200, 900), false);
+    browser.open(&address);
+    let progress = "document.getElementById('progress').textContent";
+    let shown = "document.querySelectorAll('.pair:not([hidden])').length";
+    assert_eq!((browser.run(progress), browser.run(shown)), ("Pair 1 of 3, 0 answered".into(), 1.into()));
+    browser.press("w", 87);
+    browser.press("r", 82);
+    browser.open(&address);
+    assert_eq!(browser.run(progress), "Pair 3 of 3, 2 answered");
+    browser.press("ArrowLeft", 37);
+    assert_eq!(browser.run("document.querySelector('[aria-pressed=true]').dataset.answer"), "right");
+    browser.press("ArrowRight", 39);
+    browser.press("u", 85);
+    assert_eq!(browser.run(progress), "Pair 3 of 3, 3 answered: save the answers");
+    browser.ask(
+        "Page.setDownloadBehavior",
+        &serde_json::json!({ "behavior": "allow", "downloadPath": folder.path() }),
+    );
+    browser.press("s", 83);
+    let answers = folder.path().join("answers.json");
+    common::wait::wait_until("the answers are saved", || answers.exists());
+    assert_eq!(browser.complaints(&address), Vec::<String>::new());
+    let run = common::run(["audit", "--answers", common::name(&answers)]);
+    assert!(
+        run.stdout.starts_with("3 pairs, drawn with the seed 1: 1 right, 1 wrong, 1 unsure, 0 without"),
+        "{}",
+        run.stdout
+    );
+    browser.run("document.querySelector('[data-key=ArrowLeft]').click()");
+    picture(&mut browser, "review.png");
+}

@@ -190,7 +190,7 @@ fn killed_runs_with_a_table_on_disk_lose_nothing() {
     assert_killed_run_ends_as_whole(&whole, &killed, 3, seed, &mut random);
     let table = killed.folder.join("table");
     assert!(!table.join("checkpoint.mark").exists());
-    let verified = run(["table", "verify", &table.display().to_string()]);
+    let verified = run(["table", "info", "--verify", &table.display().to_string()]);
     assert_eq!(verified.status, 0, "{}", verified.stderr);
 }
 

@@ -4,6 +4,7 @@
 #[cfg(feature = "s3")]
 mod archives;
 mod arrow;
+mod audit;
 mod canonical;
 mod checkpoint;
 mod circles;

@@ -85,7 +85,7 @@ fn several_runs_on_disk_give_the_verdicts_of_one_in_memory() {
         assert_eq!(on_disk[field], in_memory[field], "{field}");
     }
     assert_eq!((&on_disk["on_disk"], &in_memory["on_disk"]), (&192.into(), &0.into()));
-    let verified = run(["table", "verify", text(&bench.table())]);
+    let verified = run(["table", "info", "--verify", text(&bench.table())]);
     assert!(verified.status == 0 && verified.stdout.contains("all checksums match"), "{}", verified.stderr);
 
     // A table in memory can continue on disk, but not the reverse.
@@ -121,7 +121,7 @@ fn compact_merges_runs_and_drops_expired_centroids() {
     assert!(again.stdout.contains("1 run(s) of keys merged into 1"), "{}", again.stdout);
     let rest = bench.dedup(&lines[250..].concat(), true);
     assert_eq!(placeless(&rest.verdicts()), placeless(&whole[250..]));
-    assert_eq!(run(["table", "verify", text(&bench.table())]).status, 0);
+    assert_eq!(run(["table", "info", "--verify", text(&bench.table())]).status, 0);
 
     // Settings that the table was not made with are refused, without a table being named.
     let other = common::write(bench.folder.path(), "other.toml", "[expiry]\ncentroids_max = 40\n");
@@ -142,7 +142,7 @@ fn damage_is_reported_and_causes_no_verdicts() {
         bad[20] ^= 1;
         std::fs::write(&path, bad).expect("written");
         let name = path.file_name().expect("a name").to_str().expect("UTF-8");
-        let verified = run(["table", "verify", text(&bench.table())]);
+        let verified = run(["table", "info", "--verify", text(&bench.table())]);
         assert_eq!(verified.status, 1);
         assert!(
             verified.stderr.contains(name) && verified.stderr.contains("at byte 0"),
@@ -251,7 +251,7 @@ fn a_damaged_head_deletes_no_file() {
         assert!(files() == before, "bit {bit}");
     }
     std::fs::write(&head, &good).expect("written");
-    assert_eq!(run(["table", "verify", text(&bench.table())]).status, 0);
+    assert_eq!(run(["table", "info", "--verify", text(&bench.table())]).status, 0);
     let again = bench.dedup(&pages(0..150).concat(), true).verdicts();
     assert!(again.iter().all(|verdict| verdict["kind"] == "EXACT_DUPLICATE"));
 }

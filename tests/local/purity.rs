@@ -93,12 +93,14 @@ fn text_and_clustering_only_compute() {
 
 /// `maud` escapes everything else that the console shows.
 #[test]
-fn only_the_style_is_not_escaped() {
+fn only_our_style_and_script_are_not_escaped() {
     let offences = offences_anywhere("PreEscaped(");
     let style =
         std::fs::read_to_string(sources::root().join("src/console/render/layout.rs")).expect("a source");
-    assert!(offences.len() == 1 && style.matches("PreEscaped(").count() == 1, "{}", offences.join("\n"));
-    assert!(style.contains("style { (PreEscaped(STYLE)) }"));
+    assert!(offences.len() == 1 && style.matches("PreEscaped(").count() == 2, "{}", offences.join("\n"));
+    assert!(
+        style.contains("style { (PreEscaped(STYLE)) }") && style.contains("script { (PreEscaped(REVIEW)) }")
+    );
 }
 
 #[test]

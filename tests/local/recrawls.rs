@@ -141,7 +141,7 @@ fn nothing_is_near_a_withdrawn_page() {
     };
     let days: Vec<Value> = days.map(|verdict| strip(&verdict)).collect();
     common::assert_same("one run and one a page", &whole.iter().map(strip).collect::<Vec<_>>(), &days);
-    for arguments in [&["table", "verify", tables[1]][..], &["table", "info", tables[1]]] {
+    for arguments in [&["table", "info", "--verify", tables[1]][..], &["table", "info", tables[1]]] {
         let read = run(arguments);
         assert_eq!(read.status, 0, "{arguments:?}: {}", read.stderr);
     }

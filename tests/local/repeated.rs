@@ -375,7 +375,7 @@ fn a_run_killed_at_its_end_can_be_repeated_to_the_same_outputs() {
             assert_eq!(left, 1, "{kind}, {step}: all but the lock goes");
             let exported = [&table, &whole_table].map(|table| run(["table", "export", name(table)]).stdout);
             assert!(exported[0] == exported[1], "{kind}, {step}: other centroids");
-            let verified = run(["table", "verify", name(&table)]);
+            let verified = run(["table", "info", "--verify", name(&table)]);
             assert_eq!(verified.status, 0, "{kind}, {step}: {}", verified.stdout);
         };
         assert_whole("killed at a checkpoint", ended(start(&command, &checkpoints)), false);

@@ -568,7 +568,7 @@ fn a_folder_without_its_head_is_refused_by_every_command() {
     for command in [
         &["dedup", "-", "--table", &name][..],
         &["table", "info", &name],
-        &["table", "verify", &name],
+        &["table", "info", "--verify", &name],
         &["table", "export", "--sizes", &name],
         &["table", "compact", &name],
         &["table", "export", "--all", &name],

@@ -68,6 +68,7 @@ pub use keeping::Keeping;
 pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions};
 pub use prefer::Prefer;
 pub use sizes::TableSizes;
+pub use verify::audit::{AuditOutcome, Audited, AuditedNames, Auditor};
 pub use verify::{LostMax, TextCompressor};
 
 /// The version of the format in which the texts of kept documents are stored in the folder of a table.

@@ -1,4 +1,4 @@
-//! `leitong table info | export | import | verify | compact | merge`: work on tables that `dedup --table` or
+//! `leitong table info | export | import | compact | merge`: work on tables that `dedup --table` or
 //! `serve` has saved.
 
 mod compact;
@@ -39,6 +39,9 @@ enum Action {
         /// Print the information as JSON
         #[arg(long)]
         json: bool,
+        /// Instead, verify all checksums of the table's files, and list damaged files
+        #[arg(long, conflicts_with = "json")]
+        verify: bool,
         /// Folder of the table
         #[arg(value_name = "DIR")]
         folder: PathBuf,
@@ -49,13 +52,6 @@ enum Action {
     /// Create a table from the output of `export --all`. Runs with it give the same verdicts
     #[command(after_help = IMPORT_EXAMPLE)]
     Import(import::Arguments),
-    /// Verify all checksums of a table's files, and list damaged files
-    #[command(after_help = VERIFY_EXAMPLE)]
-    Verify {
-        /// Folder of the table
-        #[arg(value_name = "DIR")]
-        folder: PathBuf,
-    },
     /// Make a table smaller: remove expired centroids and, with `table.on_disk`, merge runs of keys to speed
     /// look-ups up. The table stays intact if the command is killed
     Compact(compact::Arguments),
@@ -65,11 +61,9 @@ enum Action {
     Merge(merge::Arguments),
 }
 
-const INFO_EXAMPLE: &str = "Example:
-  leitong table info state";
-
-const VERIFY_EXAMPLE: &str = "Example:
-  leitong table verify state";
+const INFO_EXAMPLE: &str = "Examples:
+  leitong table info state
+  leitong table info --verify state";
 const EXPORT_EXAMPLE: &str = "Examples:
   leitong table export state | jq -r .url
   leitong table export --all --output state.jsonl state
@@ -126,7 +120,8 @@ impl Age {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        Action::Info { json, folder } => {
+        Action::Info { verify: true, folder, .. } => check(folder)?,
+        Action::Info { json, folder, .. } => {
             let info = info(folder)?;
             documents::print(&if *json {
                 format!("{}\n", serde_json::to_string(&info)?)
@@ -136,7 +131,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         Action::Compact(arguments) => compact::run(arguments)?,
         Action::Merge(arguments) => merge::run(arguments)?,
-        Action::Verify { folder } => check(folder)?,
         Action::Export(arguments) => export::run(arguments)?,
         Action::Import(arguments) => import::run(arguments)?,
     }

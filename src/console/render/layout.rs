@@ -1,7 +1,7 @@
 //! The parts that all pages of the console have: head, header, main, footer.
 //!
-//! A page never has inline scripts, nor resources from other servers. A served page links to its style sheet.
-//! A page in a file contains the style, and a policy that allows only that.
+//! A page never has resources from other servers, nor inline scripts, except our own in a review. A served page links
+//! to its style sheet. A page in a file contains the style, and a policy that allows only what it contains.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +14,8 @@ use super::language::Language;
 pub(crate) const STYLE: &str = include_str!("style.css");
 /// The script of pages that refresh themselves.
 pub(crate) const SCRIPT: &str = include_str!("live.js");
+/// The script of a [review](super::review).
+const REVIEW: &str = include_str!("review.js");
 /// Icon of two overlapping sheets, as a data address that needs no request.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
 %3Crect x='1' y='1' width='9' height='11' rx='1.5' fill='%230b6e69'/%3E\
@@ -24,6 +26,8 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 pub(crate) enum Delivery<'a> {
     /// The page is a file that contains everything it needs.
     File,
+    /// The page is a file with the script that takes answers.
+    Review,
     /// The page comes from a server whose other files are under this path, which ends in `/`.
     Served(&'a str),
 }
@@ -49,7 +53,7 @@ pub(crate) struct Frame<'a> {
 pub(crate) fn page(frame: &Frame<'_>, body: &Markup) -> String {
     let language = frame.language;
     let served = match frame.delivery {
-        Delivery::File => None,
+        Delivery::File | Delivery::Review => None,
         Delivery::Served(base) => Some(base),
     };
     let page = html! {
@@ -58,7 +62,7 @@ pub(crate) fn page(frame: &Frame<'_>, body: &Markup) -> String {
             head {
                 meta charset="utf-8";
                 @if served.is_none() {
-                    meta http-equiv="Content-Security-Policy" content=(file_policy());
+                    meta http-equiv="Content-Security-Policy" content=(file_policy(frame.delivery));
                     meta name="referrer" content="no-referrer";
                 }
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -84,6 +88,7 @@ pub(crate) fn page(frame: &Frame<'_>, body: &Markup) -> String {
                         "雷同（Leitong）：判定抓取网页是否近似重复。此页面只读，不改变任何数据。",
                     ))
                 }
+                @if frame.delivery == Delivery::Review { script { (PreEscaped(REVIEW)) } }
             }
         }
     };
@@ -124,10 +129,12 @@ pub(crate) fn quoted(text: &str) -> Markup {
     html! { bdi { (shown(text)) } }
 }
 
-/// Returns the policy of a file: it allows only the file's own style.
-fn file_policy() -> String {
-    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+/// Returns the policy of a file: it allows only the file's own style and script.
+fn file_policy(delivery: Delivery) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
+    let script = if delivery == Delivery::Review { hash(REVIEW) } else { "'none'".to_owned() };
+    let style = hash(STYLE);
     format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src {style}; script-src {script}; img-src data:; base-uri 'none'; form-action 'none'"
     )
 }

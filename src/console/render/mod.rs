@@ -2,8 +2,8 @@
 //!
 //! Invariant: anything in pages, urls, ids and file names is text, and never opens a tag, an attribute or a
 //! script. `maud` escapes everything that is not written as markup in these files. That is why it is a
-//! dependency: manual escaping would be forgotten somewhere. `PreEscaped` is used in one place only, for our
-//! own style; a test counts its uses.
+//! dependency: manual escaping would be forgotten somewhere. `PreEscaped` is used only for our own style
+//! and script; a test counts its uses.
 
 pub(crate) mod cells;
 pub(crate) mod comparison;
@@ -11,6 +11,7 @@ pub(crate) mod language;
 pub(crate) mod layout;
 pub(crate) mod live;
 pub(crate) mod opinion;
+pub(crate) mod review;
 pub(crate) mod saved;
 pub(crate) mod start;
 #[cfg(test)]

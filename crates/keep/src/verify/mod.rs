@@ -20,6 +20,7 @@
 //! compared with the first kept text, an equal one, and at most [`COMPARED_MAX`] others.
 
 mod alike;
+pub(crate) mod audit;
 mod differences;
 mod facts;
 mod loss;

@@ -1,7 +1,7 @@
 //! Reads whole files in the background, so damage is found before a look-up reads it.
 //!
 //! Opening a file compares the checksums of footer and index. This module compares all others, part by part,
-//! as `leitong table verify` does, at the rate that [`StoreOptions::check_bytes_per_second`] sets. A pass
+//! as `leitong table info --verify` does, at the rate that [`StoreOptions::check_bytes_per_second`] sets. A pass
 //! starts at the earliest a day after the last one started. Damage makes the store [fail](Shared::fail), as
 //! if a look-up had read the damaged part: from then on nothing is decided.
 //!
