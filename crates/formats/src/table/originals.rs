@@ -38,11 +38,13 @@ impl<R: Chunks> TableOriginals<R> {
         Self { rows, named, chunk: None, again: again.clone() }
     }
 
-    /// Returns row `number`, from 0, its size in bytes, and its fields as JSON; or `None` after the end.
-    fn find(&mut self, number: u64) -> io::Result<Option<(Content, u64, Option<Vec<u8>>)>> {
-        let Some(rows) = &mut self.rows else { return Ok(Some((Content::Unreadable, 0, None))) };
-        while self.chunk.as_ref().is_none_or(|chunk| chunk.rows().end <= number) {
-            rows.skip_towards(number);
+    /// Returns row `number`, from 1, or `None` after the end.
+    fn find(&mut self, number: u64) -> io::Result<Option<Original>> {
+        let original = |content| Original { number, is_page: true, bytes: 0, content, json: None };
+        let Some(rows) = &mut self.rows else { return Ok(Some(original(Content::Unreadable))) };
+        let row = number.saturating_sub(1);
+        while self.chunk.as_ref().is_none_or(|chunk| chunk.rows().end <= row) {
+            rows.skip_towards(row);
             self.chunk = rows.next_chunk()?;
             if self.chunk.is_none() {
                 return Ok(None);
@@ -51,14 +53,15 @@ impl<R: Chunks> TableOriginals<R> {
         Ok(Some(match &self.chunk {
             Some(Chunk::Rows { first, batch }) => {
                 // The average of the batch.
-                let bytes = memory(batch) / batch.num_rows().max(1);
-                let at = usize::try_from(number - first).map_err(io::Error::other)?;
+                let bytes = (memory(batch) / batch.num_rows().max(1)) as u64;
+                let at = usize::try_from(row - first).map_err(io::Error::other)?;
                 let lost = |column: &str| self.again.count_without_json(column);
                 let json = self.named.as_ref().and_then(|named| named.object(batch, at, lost));
-                (Content::Row(Row { batch: batch.clone(), first: *first, at }), bytes as u64, json)
+                let content = Content::Row(Row { batch: batch.clone(), first: *first, at });
+                Original { bytes, json, ..original(content) }
             }
-            Some(Chunk::TooLarge { .. }) => (Content::TooLarge, 0, None),
-            _ => (Content::Unreadable, 0, None),
+            Some(Chunk::TooLarge { .. }) => original(Content::TooLarge),
+            _ => original(Content::Unreadable),
         }))
     }
 }
@@ -71,8 +74,6 @@ fn memory(batch: &RecordBatch) -> usize {
 
 impl<R: Chunks> Originals for TableOriginals<R> {
     fn next_record(&mut self, wanted: Option<u64>) -> io::Result<Option<Original>> {
-        let Some(number) = wanted else { return Ok(None) };
-        let found = self.find(number.saturating_sub(1))?;
-        Ok(found.map(|(content, bytes, json)| Original { number, is_page: true, bytes, content, json }))
+        wanted.map_or(Ok(None), |number| self.find(number))
     }
 }
