@@ -33,7 +33,7 @@ use leitong_formats::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Skipped,
     Source, WarcBase, is_object,
 };
-use leitong_keep::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines};
+use leitong_keep::sink::{Counts, DeadLetters, FileSink, WholeLines};
 use leitong_keep::{Checkpoints, Keeping, TableOfRun};
 use leitong_store::snapshot::{TableDir, TableSettings};
 

@@ -17,10 +17,8 @@ use crate::pipeline::page_reader::{NoPage, PageReader};
 use crate::pipeline::text_reader::TextReader;
 use leitong_base::record::Place;
 use leitong_base::terminal;
+use leitong_formats::source::{Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, is_object};
 use leitong_keep::sink::WholeLines;
-use leitong_formats::source::{
-    Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
-};
 use leitong_text::extract::Document;
 use leitong_text::page::Page;
 use leitong_text::page::mapping::MessageOutcome;
@@ -46,6 +44,36 @@ pub(super) struct Counted {
 /// counted.
 const NAMED_MAX: usize = 20;
 
+/// Number of records that cannot be read. It decides the exit status.
+#[derive(Debug, Default)]
+pub(super) struct UnreadRecords(usize);
+
+impl UnreadRecords {
+    /// Counts a record, and reports it unless [`NAMED_MAX`] records were reported already.
+    pub(super) fn count(&mut self, place: &Place, NoPage { cause, message, .. }: &NoPage) {
+        self.0 += 1;
+        if self.0 <= NAMED_MAX {
+            terminal::note(format_args!("{place}: {message} ({cause})"));
+        }
+    }
+
+    /// Reports the number of records, and returns the exit status.
+    pub(super) fn finish(self) -> ExitCode {
+        match self.0 {
+            0 => return ExitCode::SUCCESS,
+            1 => terminal::note("1 record cannot be read and is not part of the result"),
+            count @ 2..=NAMED_MAX => {
+                terminal::note(format_args!("{count} records cannot be read and are not part of the result"));
+            }
+            count => terminal::note(format_args!(
+                "{count} records cannot be read and are not part of the result; the first {NAMED_MAX} of them are named \
+                 above"
+            )),
+        }
+        ExitCode::from(3)
+    }
+}
+
 /// Reports the inputs that have no record.
 ///
 /// # Errors
@@ -70,9 +98,16 @@ pub(super) fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Resul
 pub fn for_each_record(
     paths: &[PathBuf],
     config: &Config,
+    take: impl FnMut(Record) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    for_each_record_of(open_records(paths, config)?, take)
+}
+
+/// Calls `take` with each record of `source`, in order, until it fails. Reports inputs without a record.
+pub(super) fn for_each_record_of(
+    mut source: Inputs,
     mut take: impl FnMut(Record) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut source = open_records(paths, config)?;
     for record in source.records() {
         take(record.context("cannot read the inputs")?)?;
     }
@@ -91,35 +126,20 @@ pub fn for_each_page<T>(
     mut take: impl FnMut(&Place, Page, T) -> anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
     let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
-    let (mut skipped, mut unread) = (0_u64, 0);
+    let (mut skipped, mut unread) = (0_u64, UnreadRecords::default());
     for_each_record(paths, config, |Record { place, payload, .. }| {
         let found = look(&payload);
         match reader.record_of_file(&place, payload) {
             Ok(MessageOutcome::Page(page)) => return take(&place, *page, found),
             Ok(MessageOutcome::Skipped(_)) => skipped += 1,
-            Err(NoPage { cause, message, .. }) => {
-                unread += 1;
-                if unread <= NAMED_MAX {
-                    terminal::note(format_args!("{place}: {message} ({cause})"));
-                }
-            }
+            Err(no_page) => unread.count(&place, &no_page),
         }
         Ok(())
     })?;
     if skipped > 0 {
         terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
     }
-    match unread {
-        0 => return Ok(ExitCode::SUCCESS),
-        1 => terminal::note("1 record cannot be read and is not part of the result"),
-        2..=NAMED_MAX => {
-            terminal::note(format_args!("{unread} records cannot be read and are not part of the result"));
-        }
-        _ => terminal::note(format_args!(
-            "{unread} records cannot be read and are not part of the result; the first {NAMED_MAX} of them are named above"
-        )),
-    }
-    Ok(ExitCode::from(3))
+    Ok(unread.finish())
 }
 
 /// Calls `take` with the id and the document of each page of the inputs that has a main text, and what `look` has found

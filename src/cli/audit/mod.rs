@@ -25,9 +25,9 @@ use crate::pipeline::fingerprint_stage::{CompressedTexts, FingerprintStage, Fing
 use crate::pipeline::page_reader::NoPage;
 use leitong_base::record::{LogRecord, Place};
 use leitong_base::terminal;
-use leitong_keep::{AuditOutcome, Audited, Auditor, LostMax};
-use leitong_keep::sink::WholeLines;
 use leitong_formats::source::{FolderContent, FoundFiles, InputNames, Inputs, Record};
+use leitong_keep::sink::WholeLines;
+use leitong_keep::{AuditOutcome, Audited, Auditor, LostMax};
 use leitong_text::page::mapping::{MessageOutcome, pointer_to_field};
 use leitong_text::page::{Body, Page};
 use removed::{Removals, has_flag};
@@ -163,7 +163,7 @@ impl<'a> Audit<'a> {
         auditor.audit(0..removed, |audited| {
             summary.count(&audited);
             sampler.add(audited.outcome, &source(&audited.removed));
-            Ok(out.push(&audited)?)
+            anyhow::Ok(out.push(&audited)?)
         })?;
         out.flush()?;
         terminal::note_lines(summary.text());
@@ -182,9 +182,10 @@ impl<'a> Audit<'a> {
         let inputs = documents::open(&self.files)?;
         let mut names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
         let flag = self.arguments.removed_if.as_deref();
-        let rules = settings::input_rules(self.config)?
-            .with_extra(flag.map(pointer_to_field).iter().map(String::as_str));
-        let source = Inputs::new(inputs, rules, Arc::default());
+        let mut config = self.config.clone();
+        // A table is read with the column of the flag.
+        config.input.passthrough.0.extend(flag.map(|flag| ("removed".to_owned(), pointer_to_field(flag))));
+        let source = Inputs::new(inputs, settings::input_rules(&config)?, Arc::default());
         let (mut documents, mut skipped, mut flags, mut unread) = (0, 0_u64, 0_u64, UnreadRecords::default());
         let mut take = |records: &mut Vec<Record>| -> anyhow::Result<()> {
             let read = std::mem::take(records).into_par_iter();
@@ -223,7 +224,7 @@ impl<'a> Audit<'a> {
             Ok(())
         };
         let mut batch = Vec::new();
-        documents::for_each_record(source, |record| {
+        documents::for_each_record_of(source, |record| {
             batch.push(record);
             if batch.len() == BATCH_RECORDS { take(&mut batch) } else { Ok(()) }
         })?;
@@ -258,7 +259,7 @@ impl<'a> Audit<'a> {
             let (removed, kept) = audited.numbers;
             pages.extend([Some(removed), kept].into_iter().flatten().map(|number| (number, None)));
             drawn.push(audited);
-            Ok(())
+            anyhow::Ok(())
         })?;
         self.read_again(stage, &mut pages)?;
         let comparer = Comparer::new(self.config.clone()).map_err(Wrong::from)?;
@@ -279,7 +280,7 @@ impl<'a> Audit<'a> {
         pages: &mut HashMap<usize, Option<Page>>,
     ) -> anyhow::Result<()> {
         let mut missing = pages.len();
-        let mut source = documents::source(&self.files, self.config)?;
+        let mut source = documents::open_records(&self.files, self.config)?;
         let mut numbers = 0..;
         for record in source.records() {
             let record = record.context("cannot read the inputs again")?;

@@ -192,11 +192,11 @@ impl Auditor {
     ///
     /// # Errors
     /// A text cannot be read, or the error of `each`.
-    pub fn audit(
+    pub fn audit<E: From<io::Error>>(
         &mut self,
         numbers: impl IntoIterator<Item = usize>,
-        mut each: impl FnMut(Audited) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+        mut each: impl FnMut(Audited) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.holders.sort_unstable();
         let mut verifier = Verifier::new(self.lost_max, &self.file, None);
         for removed in numbers.into_iter().filter_map(|number| self.removed.get(number)) {
@@ -205,7 +205,7 @@ impl Auditor {
         Ok(())
     }
 
-    fn audited(&self, removed: usize, verifier: &mut Verifier<'_>) -> anyhow::Result<Audited> {
+    fn audited(&self, removed: usize, verifier: &mut Verifier<'_>) -> io::Result<Audited> {
         let document = &self.documents[removed];
         let text = document.text.map(|place| self.file.read(place)).transpose()?;
         let Some(text) = text.as_deref().and_then(decompressed).map(SplitText::new) else {
@@ -245,8 +245,8 @@ impl Auditor {
         outcome: AuditOutcome,
         lost_share: f64,
         kept: Option<(Option<Check>, usize)>,
-    ) -> anyhow::Result<Audited> {
-        let names = |number: usize| -> anyhow::Result<AuditedNames> {
+    ) -> io::Result<Audited> {
+        let names = |number: usize| -> io::Result<AuditedNames> {
             Ok(serde_json::from_slice(&self.file.read(self.documents[number].names)?)?)
         };
         let (check, number) = kept.map_or((None, None), |(check, number)| (check, Some(number)));

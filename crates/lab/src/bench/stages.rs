@@ -10,10 +10,10 @@ use leitong::{Config, ConfigError, Terms, TextReader};
 use leitong_base::record::{LogRecord, Outcome, Timestamp};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, Position};
-use leitong_formats::source::Record;
 use leitong_fingerprint::detectors::simhash::simhash_of;
 use leitong_fingerprint::digest::text_digest;
 use leitong_fingerprint::secret::DigestHash;
+use leitong_formats::source::Record;
 
 /// Number of times that a page goes through the stages that can be repeated. Only the shortest time counts,
 /// to limit the effect of other work on the machine.
