@@ -347,7 +347,7 @@ mod tests {
         auditor
             .audit(numbers, |audited| {
                 all.push(audited);
-                Ok(())
+                io::Result::Ok(())
             })
             .expect("the file is there");
         all
