@@ -32,10 +32,6 @@
 )]
 
 // The library.
-mod verdict_message;
-
-pub mod config;
-
 pub mod pipeline;
 
 mod deduplicator;
@@ -43,12 +39,6 @@ mod deduplicator;
 // Parts that the commands share.
 #[cfg(feature = "program")]
 mod backoff;
-
-#[cfg(feature = "program")]
-mod http;
-
-#[cfg(feature = "program")]
-mod telemetry;
 
 #[cfg(feature = "kafka")]
 mod kafka;
@@ -63,12 +53,6 @@ mod checkpoint;
 mod formats;
 
 // Complete programs.
-#[cfg(feature = "program")]
-mod api;
-
-#[cfg(feature = "program")]
-mod console;
-
 #[cfg(feature = "kafka")]
 mod tap;
 
@@ -80,13 +64,13 @@ mod cli;
 
 #[cfg(feature = "program")]
 pub use cli::main;
-pub use config::Config;
-pub use config::detectors::{DETECTORS, detector};
-pub use config::load::ConfigError;
 pub use deduplicator::{Deduplicator, RecordError, Table};
 pub use leitong_base::record::{Credits, PublicationTime, Reason};
 pub use leitong_cluster::verdict::{self, Kind, Verdict};
 pub use leitong_fingerprint::{self as fingerprint, Comparison, Detector};
+pub use leitong_pipeline::config::detectors::{DETECTORS, detector};
+pub use leitong_pipeline::config::load::ConfigError;
+pub use leitong_pipeline::config::{self, Config};
 pub use leitong_store::snapshot::SnapshotError;
 pub use leitong_text::extract::{self, Document, Extractor};
 pub use leitong_text::page::{self, Body, Page};
@@ -96,14 +80,6 @@ pub use leitong_text::segment::{self, Segmenter, Terms};
 #[path = "../tests/golden/mod.rs"]
 mod golden;
 
-#[cfg(all(test, feature = "program"))]
-#[path = "../tests/chromium/worker.rs"]
-mod chromium;
-
 #[cfg(all(test, feature = "kafka"))]
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;
-
-#[cfg(all(test, feature = "program"))]
-#[path = "../tests/common/wait.rs"]
-mod wait;

@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use crate::pipeline::page_reader::PageReader;
+use leitong_pipeline::PageReader;
 use leitong_text::page::mapping::{FieldsConfig, pointer_to_field};
 
 /// Maximum number of fields that a message lists.

@@ -7,11 +7,11 @@ use clap::{Args, Command, Subcommand};
 
 use super::settings::{self, Wrong, wrong};
 use super::{documents, reference};
-use crate::config::{Config, describe, load};
 #[cfg(feature = "kafka")]
 use crate::kafka::client;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::telemetry::metrics;
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::{Config, describe, load};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -9,12 +9,13 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::documents;
+use super::pages;
 use super::settings::{self, Wrong, wrong};
-use crate::console::comparison::Comparer;
-use crate::console::saved::{Saved, Wanted};
-use crate::console::server::ConsolePort;
-use crate::console::site::Site;
 use leitong_base::terminal;
+use leitong_http::console::ConsolePort;
+use leitong_http::console::{FindPage, Site};
+use leitong_http::console::{Saved, Wanted};
+use leitong_pipeline::comparison::Comparer;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -60,7 +61,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         saved.look_up(Wanted::Page(""))?;
     }
     let comparer = Comparer::new(config).map_err(Wrong::from)?;
-    let site = Site::new(comparer, arguments.pages.clone(), saved);
+    let (pages, config) = (arguments.pages.clone(), comparer.config().clone());
+    let find = move |name: &str| pages::find(&pages, &config, |page| page.id == name || page.url == name);
+    let find = (!arguments.pages.is_empty()).then(|| Box::new(find) as FindPage);
+    let site = Site::new(comparer, find, saved);
     let runtime =
         Builder::new_multi_thread().worker_threads(1).enable_all().build().context("cannot start threads")?;
     runtime.block_on(async {

@@ -20,12 +20,7 @@ use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
 use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Faults, Milestones, RunId, RunInput};
-use crate::config::Config;
-use crate::config::hash::reading_hash;
-use crate::graph::files;
-use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
-use crate::pipeline::page_reader::PageReader;
+use crate::graph;
 use leitong_base::record::{Timestamp, Unreadable};
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
@@ -35,6 +30,11 @@ use leitong_corpora::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Skipped,
     Source, WarcBase, is_object,
 };
+use leitong_pipeline::ClusterStage;
+use leitong_pipeline::PageReader;
+use leitong_pipeline::config::Config;
+use leitong_pipeline::config::hash::reading_hash;
+use leitong_pipeline::{FingerprintStage, Fingerprinted};
 use leitong_store::snapshot::{TableDir, TableSettings};
 
 /// Maximum number of dead letters of one cause, and of objects, that are shown one by one; further ones are only
@@ -280,7 +280,7 @@ impl Run<'_> {
         let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, table);
         let needs_texts = fingerprint_stage.passes_texts_on();
         let observed = Arc::clone(&counts);
-        let result = files::run(
+        let result = graph::run(
             &config.pipeline,
             &mut source,
             fingerprint_stage,

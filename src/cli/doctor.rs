@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use super::settings::{self, Wrong};
 use super::{documents, run};
-use crate::config::Config;
-use crate::config::redact;
 use crate::formats::{FORMATS, Format, VERDICT, Versions};
-use crate::graph::cpu::thread_count;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::worker::check::check;
 use crate::worker::resources::Limits;
 use crate::worker::{Accepted, Roles};
 use leitong_base::terminal;
+use leitong_graph::thread_count;
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::Config;
+use leitong_pipeline::config::redact;
 
 /// Settings whose values may be secrets, and are left out.
 const NOT_SHOWN: [&str; 1] = ["kafka.properties"];

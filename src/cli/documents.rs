@@ -12,9 +12,6 @@ use clap::Args;
 use super::outputs::identity_of_input;
 use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong, wrong};
-use crate::config::Config;
-use crate::pipeline::document;
-use crate::pipeline::page_reader::{NoPage, PageReader};
 use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
@@ -22,6 +19,9 @@ use leitong_corpora::sink::WholeLines;
 use leitong_corpora::source::{
     Input, Inputs, ReadSoFar, Record, WithoutRecords, can_be_read_again, is_object,
 };
+use leitong_pipeline::config::Config;
+use leitong_pipeline::document;
+use leitong_pipeline::{NoPage, PageReader};
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::Terms;

@@ -9,11 +9,11 @@ use super::documents::is_read_once;
 use super::outputs::{NEVER_COMPRESSED, without_compression};
 use super::settings::{share, wrong};
 use super::{passages, texts};
-use crate::config::Config;
-use crate::pipeline::fingerprint_stage::CompressedTexts;
-use crate::pipeline::written_text::WrittenForm;
 use leitong_corpora::keep::{Field, LostMax, Options, Prefer};
 use leitong_corpora::source::{InputRules, is_object};
+use leitong_pipeline::CompressedTexts;
+use leitong_pipeline::WrittenForm;
+use leitong_pipeline::config::Config;
 
 #[derive(Debug, Args)]
 #[group(id = "documents")]

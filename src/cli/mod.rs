@@ -23,6 +23,7 @@ mod kept;
 mod logging;
 mod open;
 mod outputs;
+mod pages;
 mod parts;
 mod passages;
 mod preset;
@@ -51,9 +52,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::config::load::ConfigError;
 use leitong_base::terminal;
 use leitong_corpora::keep::WrongOption;
+use leitong_pipeline::config::load::ConfigError;
 use leitong_store::snapshot::SnapshotError;
 use logging::LogFormat;
 

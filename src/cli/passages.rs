@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::settings;
-use crate::config::Config;
 use leitong_corpora::keep::PassageOptions;
+use leitong_pipeline::config::Config;
 
 /// Minimum of `--passage-letters`. Below it, ordinary phrases would count as passages.
 const LETTERS_MIN: i64 = 20;

@@ -10,11 +10,11 @@ use clap::{Args, Subcommand};
 
 use super::documents;
 use super::settings::{self, wrong};
-use crate::config::Config;
 #[cfg(feature = "kafka")]
 use crate::kafka::sample;
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
+use leitong_pipeline::config::Config;
 use leitong_text::page::mapping::{InputConfig, Preset, Survey};
 #[cfg(feature = "kafka")]
 use leitong_text::page::{decompressed, without_schema_head};

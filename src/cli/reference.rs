@@ -52,7 +52,7 @@ pub(super) fn markdown(mut program: Command) -> String {
 /// The environment variables that the program reads, apart from those that a configuration names.
 const ENVIRONMENT: [(&str, &str); 2] = [
     ("NO_COLOR", "disables colours if it is not empty"),
-    ("RUST_LOG", "what to log: a level (`warn`), or modules with levels (`info,leitong::kafka=debug`)"),
+    ("RUST_LOG", "what to log: a level (`warn`), or modules with levels (`info,leitong_kafka=debug`)"),
 ];
 
 fn visible(command: &Command) -> impl Iterator<Item = &Command> {

@@ -9,14 +9,14 @@ use clap::Args;
 
 use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong, wrong};
-use crate::config::{Config, KafkaConfig};
 use crate::kafka::topics::Topics;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::worker::replay::{Start, replay};
 use leitong_base::terminal;
 use leitong_cluster::Position;
 use leitong_cluster::log::Watermarks;
 use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::{Config, KafkaConfig};
 use leitong_store::snapshot::{TableDir, TableSettings};
 
 #[derive(Debug, Args)]

@@ -12,15 +12,15 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::settings::{DecisionArguments, Wrong, wrong};
-use crate::api::core::Core;
-use crate::api::server::ApiPort;
-use crate::api::store::{Found, Store};
-use crate::api::token::Token;
-use crate::config::Config;
-use crate::graph::cpu::thread_count;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::telemetry::metrics;
 use leitong_base::terminal;
+use leitong_graph::telemetry::metrics;
+use leitong_graph::thread_count;
+use leitong_http::api::ApiPort;
+use leitong_http::api::Core;
+use leitong_http::api::Token;
+use leitong_http::api::{Found, Store};
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::Config;
 use leitong_store::snapshot::TableDir;
 
 /// Time between two runs of the metrics recorder's upkeep.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::detectors::DETECTORS;
-use crate::config::load::{self, ConfigError};
-use crate::config::{Config, THREADS_MAX, load::detectors_hint};
 use leitong_corpora::source::InputRules;
+use leitong_pipeline::config::detectors::DETECTORS;
+use leitong_pipeline::config::load::{self, ConfigError};
+use leitong_pipeline::config::{Config, THREADS_MAX, load::detectors_hint};
 use leitong_text::page::mapping::Mapping;
 use leitong_text::segment::Segmenter;
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use super::settings::wrong;
-use crate::pipeline::written_text::WrittenForm;
 use leitong_corpora::keep::TextOptions;
 use leitong_corpora::keep::texts::InputField;
 use leitong_corpora::source::InputRules;
+use leitong_pipeline::WrittenForm;
 
 #[derive(Debug, Args)]
 #[group(id = "texts")]

@@ -24,9 +24,9 @@ use crate::backoff::backoff;
 use crate::kafka::client::CALL_TIMEOUT;
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
-use crate::telemetry::health::StageHealth;
-use crate::telemetry::metrics;
 use leitong_cluster::log::{Replaced, TopicIds};
+use leitong_graph::telemetry::health::StageHealth;
+use leitong_graph::telemetry::metrics;
 
 /// Longest wait for the records in flight of a revoked partition. The next owner repeats those that are not
 /// delivered by then.

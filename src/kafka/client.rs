@@ -13,8 +13,8 @@ use rdkafka::producer::{BaseProducer, DeliveryResult, ProducerContext};
 use rdkafka::{ClientConfig, ClientContext};
 use thiserror::Error;
 
-use crate::config::kafka::KafkaConfig;
 use crate::kafka::authorities;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Time limit of a call to a broker whose answer is needed at once.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(10);

@@ -12,8 +12,8 @@ use rdkafka::statistics::Partition;
 use rdkafka::{ClientContext, Statistics};
 
 use super::repeats::Repeats;
-use crate::telemetry::health::StageHealth;
-use crate::telemetry::metrics;
+use leitong_graph::telemetry::health::StageHealth;
+use leitong_graph::telemetry::metrics;
 
 /// Receiver of the reports of one client.
 pub(crate) struct ClientEvents {

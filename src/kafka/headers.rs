@@ -12,7 +12,7 @@ use std::slice;
 use rdkafka::bindings as sys;
 use rdkafka::message::{BorrowedHeaders, Headers, OwnedHeaders};
 
-use crate::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
+use leitong_graph::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
 
 /// Headers that can be passed to librdkafka, wherever the message comes from.
 pub(crate) trait AsBorrowed: Headers {

@@ -18,9 +18,9 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use super::client;
 use super::topic_id::{Described, describe};
 use crate::backoff::{ask_until, backoff};
-use crate::config::kafka::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use leitong_cluster::log::{Replaced, TopicId, TopicIds};
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Interval at which brokers are asked.
 const INTERVAL: Duration = Duration::from_secs(3);

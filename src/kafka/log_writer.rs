@@ -13,17 +13,17 @@ use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 
 use super::session::Ticket;
 use crate::backoff::backoff;
-use crate::config::kafka::KafkaConfig;
 use crate::kafka::client;
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::PageOrigin;
 use crate::kafka::polled::PolledProducer;
-use crate::pipeline::log_source::log_partition;
-use crate::telemetry::metrics;
-use crate::telemetry::traces::{self, page::PageTrace};
 use leitong_base::record::LogRecord;
 use leitong_cluster::log::{Entry, Sent};
+use leitong_graph::telemetry::metrics;
+use leitong_graph::telemetry::traces::{self, page::PageTrace};
+use leitong_pipeline::config::kafka::KafkaConfig;
+use leitong_pipeline::log_partition;
 
 /// One producer session.
 pub(crate) struct LogProducer {

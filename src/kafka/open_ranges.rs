@@ -7,7 +7,7 @@ use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
 use super::events::ClientEvents;
-use crate::config::kafka::KafkaConfig;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// A part of a partition that a `read_committed` consumer cannot see yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,17 +17,17 @@ use rdkafka::message::{BorrowedMessage, Message as _};
 use super::assignments::{PagesContext, commit};
 use super::page_session::Shared;
 use super::session::AssignmentId;
-use crate::config::kafka::KafkaConfig;
 use crate::kafka::client;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers;
 use crate::kafka::identity::TopicWatch;
-use crate::pipeline::marks::now;
-use crate::pipeline::page_message::Message;
-use crate::telemetry::health::StageHealth;
-use crate::telemetry::traces::{self, context::TraceContext};
 use leitong_base::record::{Place, Received, Timestamp};
 use leitong_cluster::log::TopicId;
+use leitong_graph::telemetry::health::StageHealth;
+use leitong_graph::telemetry::traces::{self, context::TraceContext};
+use leitong_pipeline::Message;
+use leitong_pipeline::config::kafka::KafkaConfig;
+use leitong_pipeline::marks::now;
 
 /// A record that was read under an assignment.
 pub(crate) struct Assigned<'a> {

@@ -13,13 +13,13 @@ use rdkafka::error::KafkaError;
 use rdkafka::message::Message;
 use rdkafka::{Offset, TopicPartitionList};
 
-use crate::config::kafka::KafkaConfig;
 use crate::kafka::client::{self, CALL_TIMEOUT};
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers::AsBorrowed;
 use crate::kafka::ports::{ReadMode, Reader, Step};
-use crate::telemetry::metrics;
 use leitong_cluster::log::LogPlace;
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Reader of one partition.
 pub(crate) struct PartitionReader {

@@ -8,7 +8,7 @@ use rdkafka::message::{Headers, Message, OwnedHeaders};
 use thiserror::Error;
 
 use super::headers::AsBorrowed;
-use crate::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
+use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
 
 /// Timeout of one step of reading.
 const READ_STEP: Duration = Duration::from_millis(100);

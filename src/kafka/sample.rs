@@ -12,7 +12,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use super::client::{self, CALL_TIMEOUT};
 use super::events::ClientEvents;
 use super::headers;
-use crate::config::kafka::KafkaConfig;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Longest wait for messages.
 const TIMEOUT: Duration = Duration::from_secs(15);

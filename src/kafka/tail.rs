@@ -16,7 +16,7 @@ use super::client::{self, CALL_TIMEOUT};
 use super::events::ClientEvents;
 use super::headers;
 use super::received::Received;
-use crate::config::kafka::KafkaConfig;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Interval at which brokers are asked for new partitions, with one small request.
 const NEW_PARTITIONS_INTERVAL: Duration = Duration::from_secs(5);

@@ -16,8 +16,8 @@ use super::changelog_topic::{self, QUEUE};
 use super::client::{self, CALL_TIMEOUT};
 use super::topic_id::{Described, describe};
 use crate::backoff::ask_until;
-use crate::config::kafka::KafkaConfig;
 use crate::kafka::events::ClientEvents;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Pause before a broker is asked again that has not heard of a change yet.
 pub(super) const NEWS_PAUSE: Duration = Duration::from_millis(50);

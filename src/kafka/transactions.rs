@@ -22,10 +22,10 @@ use rdkafka::util::Timeout;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 
 use crate::backoff::backoff;
-use crate::config::kafka::KafkaConfig;
 use crate::kafka::client::{self, ClientError};
 use crate::kafka::events::ClientEvents;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Duration above which a commit may have been repeated without a log line.
 const SLOW_COMMIT: Duration = Duration::from_secs(2);

@@ -11,12 +11,12 @@ use tokio::task::JoinHandle;
 use super::ports::World;
 use super::role::ClusterRole;
 use super::tables::WorkerTables;
-use crate::api::core::Core;
-use crate::api::server::ApiPort;
-use crate::api::token::Token;
-use crate::config::load::ConfigError;
-use crate::graph::cpu::thread_count;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
+use leitong_graph::thread_count;
+use leitong_http::api::ApiPort;
+use leitong_http::api::Core;
+use leitong_http::api::Token;
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::load::ConfigError;
 
 /// Maximum number of threads that serve sockets. Pages are processed by other threads.
 const SOCKET_THREADS_MAX: usize = 2;

@@ -14,15 +14,15 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{BaseProducer, Producer};
 
 use super::{Accepted, Roles, resources, startup};
-use crate::api::token::Token;
-use crate::config::kafka::KafkaConfig;
-use crate::config::{ApiConfig, Config};
 use crate::kafka::client;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topic_id::{Operation, allowed};
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
-use crate::pipeline::fingerprint_stage::FingerprintStage;
+use leitong_http::api::Token;
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::kafka::KafkaConfig;
+use leitong_pipeline::config::{ApiConfig, Config};
 use leitong_store::blocks::BlockStore;
 
 /// Timeout for answers of brokers.

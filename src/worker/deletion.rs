@@ -20,7 +20,7 @@ use super::restore::place;
 use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::ports::{ReadMode, Reader};
-use crate::telemetry::metrics;
+use leitong_graph::telemetry::metrics;
 
 /// Maximum ratio of unexpired to expired centroids at which expired ones are deleted.
 const UNEXPIRED_PER_EXPIRED_MAX: u64 = 16;

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::ports::TableFolder;
-use crate::telemetry::metrics;
 use leitong_base::proto;
 use leitong_cluster::changelog::Identity;
 use leitong_cluster::{Clusterer, TableFault};
 use leitong_fingerprint::Detector;
+use leitong_graph::telemetry::metrics;
 use leitong_store::blocks::{BlockStore, Files};
 use leitong_store::snapshot::{ChangelogBlocks, SnapshotError};
 

@@ -1,5 +1,5 @@
 //! The fingerprint stage over Kafka. It runs one producer session after another, each with its own consumer
-//! and its own [graph](crate::graph):
+//! and its own [graph](leitong_graph):
 //!
 //! ```text
 //! page topic ─► PageTopic ─► read ─► fingerprint ─► deliver ─► ToLog ─► log
@@ -15,20 +15,20 @@ use std::time::{Duration, Instant};
 use super::page_topic::PageTopic;
 use super::positions;
 use super::stop::Stop;
-use crate::config::Config;
-use crate::graph::budget::Permit;
-use crate::graph::cpu::{Cpu, Priority};
-use crate::graph::ends::SinkEnd;
-use crate::graph::{Flow, graph};
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_writer::LogProducer;
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::{Assigned, PageConsumer, PageOrigin};
-use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
-use crate::pipeline::marks::now;
-use crate::telemetry::health::StageHealth;
-use crate::telemetry::traces::page::{PageTrace, Seen};
-use crate::telemetry::{metrics, traces};
+use leitong_graph::Permit;
+use leitong_graph::SinkEnd;
+use leitong_graph::telemetry::health::StageHealth;
+use leitong_graph::telemetry::traces::page::{PageTrace, Seen};
+use leitong_graph::telemetry::{metrics, traces};
+use leitong_graph::{Cpu, Priority};
+use leitong_graph::{Flow, graph};
+use leitong_pipeline::config::Config;
+use leitong_pipeline::marks::now;
+use leitong_pipeline::{FingerprintStage, Fingerprinted, Workspace};
 
 /// Pause before a new session.
 const SESSION_PAUSE: Duration = Duration::from_secs(1);

@@ -10,7 +10,6 @@ use anyhow::Context;
 
 use super::ports::{TableFolder, World};
 use super::stop::Stop;
-use crate::config::Config;
 use crate::kafka::client::ClientError;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::open_ranges::{OpenRange, OutputEnds};
@@ -21,6 +20,7 @@ use crate::kafka::transactions::KafkaTransactions;
 use leitong_base::hashed::Seed;
 use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
+use leitong_pipeline::config::Config;
 use leitong_store::blocks::{Folder, StoreOptions};
 use leitong_store::snapshot::SnapshotPlace;
 

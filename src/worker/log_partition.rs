@@ -18,8 +18,6 @@ use parking_lot::MappedRwLockReadGuard;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::api::shared_stage::{SharedStage, StageReader};
-use crate::pipeline::cluster_stage::ClusterStage;
 use leitong_base::proto;
 use leitong_base::record::{Cause, LogRecord, Place, Timestamp, Unreadable};
 use leitong_cluster::changelog::{ChangelogRecord, Identity, Restored};
@@ -27,6 +25,8 @@ use leitong_cluster::log::{Admission, Entry, EntryError, LogPlace, Origin, Water
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, TableFault};
 use leitong_fingerprint::Detector;
+use leitong_http::api::{SharedStage, StageReader};
+use leitong_pipeline::ClusterStage;
 
 /// The state of one partition.
 pub(crate) struct LogPartition {
@@ -247,7 +247,6 @@ impl LogPartition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, ExpiryConfig};
     use leitong_base::record::{FingerprintRecord, Outcome, Reason, TextDigest};
     use leitong_cluster::changelog::POSITION_KEY;
     use leitong_cluster::log::TopicIds;
@@ -255,6 +254,7 @@ mod tests {
     use leitong_fingerprint::Detector;
     use leitong_fingerprint::detectors::simhash::SimHash;
     use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
+    use leitong_pipeline::config::{Config, ExpiryConfig};
     use leitong_store::blocks::{BlockStore, Manifest, SimFolder, StoreOptions};
 
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;

@@ -11,17 +11,17 @@ use rdkafka::consumer::CommitMode;
 
 use super::stop::Stop;
 use crate::backoff::backoff;
-use crate::config::Config;
-use crate::graph::Flow;
-use crate::graph::budget::Load;
-use crate::graph::ends::SourceEnd;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_writer::LogProducer;
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::{Assigned, PageConsumer};
-use crate::telemetry::health::StageHealth;
-use crate::telemetry::metrics;
 use leitong_cluster::log::{Replaced, Which};
+use leitong_graph::Flow;
+use leitong_graph::Load;
+use leitong_graph::SourceEnd;
+use leitong_graph::telemetry::health::StageHealth;
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::config::Config;
 
 /// Interval between commits of offsets.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);

@@ -4,12 +4,12 @@
 
 use prost::Message as _;
 
-use crate::config::Config;
 use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::ports::{ReadMode, Reader, Record};
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 use leitong_cluster::log::{TopicId, TopicIds};
+use leitong_pipeline::config::Config;
 
 /// Number of offsets before the end of the changelog that are read first. The position record is the last
 /// record of each transaction, followed only by the transaction marker. If it is farther away, the records

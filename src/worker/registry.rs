@@ -20,15 +20,15 @@ use dashmap::DashMap;
 use parking_lot::RwLock;
 
 use super::replica::TableReplica;
-use crate::api::recent::{Named, Recent};
-use crate::api::shared_stage::StageReader;
-use crate::config::Config;
 use crate::kafka::ports::Record;
-use crate::verdict_message::log_origin::LogOrigin;
 use crate::worker::log_partition::LogPartition;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::{Restoration, RestoreError};
 use leitong_cluster::verdict::Verdict;
+use leitong_http::api::StageReader;
+use leitong_http::api::{Named, Recent};
+use leitong_pipeline::config::Config;
+use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 
 /// The tables of one process.
 pub(crate) struct TableRegistry {

@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use rdkafka::message::Message;
 
-use crate::config::KafkaConfig;
 use crate::kafka::partition_reader::{PartitionReader, place};
 use crate::kafka::ports::{ReadMode, Reader, Step};
-use crate::pipeline::cluster_stage::ClusterStage;
 use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome, Replaced};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::sink::Sink;
+use leitong_pipeline::ClusterStage;
+use leitong_pipeline::config::KafkaConfig;
 use leitong_store::snapshot::TableSettings;
 
 /// Number of log records that are decided together.

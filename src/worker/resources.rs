@@ -7,8 +7,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::config::Config;
 use crate::kafka::topics::Counts;
+use leitong_pipeline::config::Config;
 
 use super::Roles;
 

@@ -8,11 +8,11 @@ use super::needed::Needed;
 use super::ports::World;
 use super::registry::TableRegistry;
 use super::stop::Stop;
-use crate::config::Config;
-use crate::telemetry::health::StageHealth;
-use crate::telemetry::metrics;
 use leitong_cluster::changelog::Identity;
 use leitong_fingerprint::Detector;
+use leitong_graph::telemetry::health::StageHealth;
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::config::Config;
 
 /// The cluster role of one process.
 pub(crate) struct ClusterRole<W> {

@@ -18,10 +18,10 @@ use super::restore::beginning;
 use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::ports::{ReadMode, Reader, Record};
-use crate::telemetry::metrics;
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
+use leitong_graph::telemetry::metrics;
 use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
 
 /// Age at which a snapshot is rewritten even if nothing was added, to show that snapshots are still made.

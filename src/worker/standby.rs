@@ -20,8 +20,8 @@ use super::replica::late_start;
 use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::ports::{ReadMode, Reader, Record, Step};
-use crate::telemetry::metrics;
 use leitong_cluster::changelog::{POSITION_KEY, RestoreError};
+use leitong_graph::telemetry::metrics;
 
 /// Pause before an inconsistent changelog is followed again.
 const UNFIT_PAUSE: Duration = Duration::from_secs(30);

@@ -7,10 +7,10 @@
 use anyhow::ensure;
 
 use super::{Accepted, positions};
-use crate::config::Config;
 use crate::kafka::identity::TopicWatch;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_cluster::changelog::ChangelogRecord;
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::Config;
 
 /// Refuses settings that the tables were not made with.
 ///

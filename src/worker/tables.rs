@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 use super::ports::World;
 use super::role::ClusterRole;
-use crate::api::problem::{Problem, ProblemKind};
-use crate::api::recent::Recent;
-use crate::api::store::place;
-use crate::api::tables::{AsOf, HeldAs, KnownCluster, LookedUp, Tables};
-use crate::pipeline::cluster_stage::TableView;
-use crate::pipeline::log_source::log_partition;
-use crate::telemetry::metrics;
 use leitong_base::record::{FingerprintRecord, Timestamp};
 use leitong_cluster::changelog::Restoration;
 use leitong_cluster::{ClusterId, Clusterer, PreviewOptions, Scratch, TableFault};
+use leitong_graph::telemetry::metrics;
+use leitong_http::api::Recent;
+use leitong_http::api::place;
+use leitong_http::api::{AsOf, HeldAs, KnownCluster, LookedUp, Tables};
+use leitong_http::api::{Problem, ProblemKind};
+use leitong_pipeline::TableView;
+use leitong_pipeline::log_partition;
 
 /// The tables of one worker.
 pub(crate) struct WorkerTables<W> {

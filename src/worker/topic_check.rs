@@ -8,10 +8,10 @@
 use std::time::Duration;
 
 use super::stop::Stop;
-use crate::config::KafkaConfig;
 use crate::kafka::topic_id::Described;
 use crate::kafka::topics::{HEARD_WITHIN, Topics};
-use crate::telemetry::metrics;
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::config::KafkaConfig;
 
 /// Interval between two checks.
 const INTERVAL: Duration = Duration::from_secs(20);

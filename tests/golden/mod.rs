@@ -7,11 +7,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::config::Config;
-use crate::config::detectors::DETECTORS;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::record::{LogRecord, Outcome, Place};
 use leitong_corpora::source::{Payload, Record};
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::Config;
+use leitong_pipeline::config::detectors::DETECTORS;
 
 const TEXTS: &str = include_str!("texts.jsonl");
 const GOLDEN: &str = "tests/golden/fingerprints.tsv";

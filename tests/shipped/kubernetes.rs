@@ -404,7 +404,7 @@ fn config(objects: &[Value]) -> Config {
 
 #[test]
 fn probes_and_metrics_are_where_the_worker_serves_them() {
-    let server = read("src/telemetry/admin.rs");
+    let server = read("crates/http/src/admin/mod.rs");
     for objects in [base(), everything(), example()] {
         let pod = worker_spec(&objects);
         let container = &pod["containers"][0];

@@ -13,9 +13,9 @@ use super::{MS, Mistake, Time};
 use crate::kafka::headers::AsBorrowed;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{ReadMode, Reader, Step};
-use crate::verdict_message::log_origin::LOG_ORIGIN;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
+use leitong_pipeline::verdict_message::log_origin::LOG_ORIGIN;
 
 /// Returns the topic with this name in the default configuration.
 pub(crate) fn topic_of(name: &str) -> Topic {

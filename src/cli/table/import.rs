@@ -8,8 +8,8 @@ use clap::Args;
 use super::unfinished::NewTable;
 use crate::cli::documents;
 use crate::cli::settings::{self, Wrong};
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_corpora::source::Input;
+use leitong_pipeline::FingerprintStage;
 use leitong_store::snapshot::TableDir;
 
 #[derive(Debug, Args)]

@@ -11,9 +11,9 @@ use super::unfinished::{self, NewTable};
 use crate::cli::documents;
 use crate::cli::parts::{Overwrite, Parts};
 use crate::cli::settings::{self, Wrong, wrong};
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_cluster::{ClusterId, Merged};
 use leitong_corpora::sink::WholeLines;
+use leitong_pipeline::FingerprintStage;
 use leitong_store::snapshot::{Merge, TableDir, TableSettings};
 
 #[derive(Debug, Args)]

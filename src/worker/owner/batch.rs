@@ -16,13 +16,13 @@ use super::trouble::Trouble;
 use crate::kafka::headers::{AsBorrowed, trace_context};
 use crate::kafka::partition_reader::place;
 use crate::kafka::ports::{Reader, Step};
-use crate::telemetry::traces::page::{LogRead, LogTrace};
-use crate::telemetry::{metrics, traces};
-use crate::verdict_message::log_origin::LogOrigin;
 use crate::worker::log_partition::{LogPartition, RecordOutcome, Replaced};
 use crate::worker::ports::World;
 use leitong_base::record::{LogRecord, Timestamp};
 use leitong_cluster::log::{Entry, EntryError, LogPlace};
+use leitong_graph::telemetry::traces::page::{LogRead, LogTrace};
+use leitong_graph::telemetry::{metrics, traces};
+use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 
 /// Maximum number of bytes of log records in one transaction. Records may be large, because input that is not
 /// a page is kept whole.

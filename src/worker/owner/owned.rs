@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::outputs::Outputs;
-use crate::config::Config;
 use crate::worker::log_partition::LogPartition;
 use crate::worker::role::ClusterRole;
 use crate::worker::stop::Stop;
+use leitong_pipeline::config::Config;
 
 /// A partition that this instance owns.
 pub(crate) struct OwnedPartition<W> {

@@ -20,9 +20,9 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::outputs::{OutputRecord, Outputs, To};
-use crate::config::KafkaConfig;
 use crate::kafka::client::ClientError;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
+use leitong_pipeline::config::KafkaConfig;
 
 /// Timeout for the coordinator in one attempt to take over.
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);

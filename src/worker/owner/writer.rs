@@ -20,11 +20,12 @@ use super::take_over::take_over;
 use super::transaction::{TransactionError, TransactionalProducer};
 use super::trouble::Trouble;
 use crate::kafka::ports::{Delivered, Reader, RequestError};
-use crate::pipeline::marks::now;
-use crate::telemetry::traces::page::Committed;
-use crate::telemetry::{metrics, tally, templates, traces};
 use crate::worker::ports::World;
 use crate::worker::registry::Served;
+use leitong_graph::telemetry::traces::page::Committed;
+use leitong_graph::telemetry::{metrics, tally, traces};
+use leitong_pipeline::marks::now;
+use leitong_pipeline::templates;
 
 /// Duration above which a transaction counts as too large: a fifth of the default `transaction.timeout.ms`.
 const SLOW: Duration = Duration::from_secs(2);

@@ -28,13 +28,13 @@ use super::owner::trouble::Trouble;
 use super::ports::World;
 use super::replica::{TableReplica, late_start};
 use crate::kafka::ports::{ReadMode, Reader, Record};
-use crate::pipeline::cluster_stage::ClusterStage;
-use crate::telemetry::metrics;
 use crate::worker::log_partition::LogPartition;
 use crate::worker::restore::resume::{Known, resume_at};
 use leitong_base::proto;
 use leitong_cluster::changelog::{Identity, RestoreError};
 use leitong_cluster::log::TopicIds;
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::ClusterStage;
 use source::Source;
 pub(crate) use source::beginning;
 

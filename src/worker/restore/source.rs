@@ -15,7 +15,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::kafka::ports::Reader;
-use crate::telemetry::metrics;
 use crate::worker::disk;
 use crate::worker::ports::World;
 use crate::worker::positions;
@@ -24,6 +23,7 @@ use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
 use leitong_cluster::changelog::{Restoration, RestoreError};
+use leitong_graph::telemetry::metrics;
 use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 
 /// The source that a restore starts from.

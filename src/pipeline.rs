@@ -1,0 +1,50 @@
+//! The steps of a page one by one, for programs that put them together themselves.
+//!
+//! ```text
+//! line, message ─► PageReader ─► page ─► FingerprintStage ─► record ─► LogSource ─► log ─► ClusterStage ─► verdict
+//! ```
+//! [`Deduplicator`](crate::Deduplicator) combines both stages in one value. Here they are separate: any number of
+//! threads and machines can make records, and one owner decides on them in their order.
+//!
+//! ```
+//! use leitong::pipeline::{ClusterStage, FingerprintStage};
+//! use leitong::{Config, Page};
+//! use leitong_base::record::{Place, Timestamp};
+//! use leitong_cluster::{Clusterer, Position};
+//!
+//! let config = Config::default();
+//! let stage = FingerprintStage::new(config.clone())?;
+//! let (mut records, mut workspace) = (Vec::new(), stage.workspace());
+//! for line in [1, 2] {
+//!     let text = "The mill by the river grinds no more, and swallows nest in its wheel.";
+//!     let page = Page::text(format!("https://a.example/{line}"), text);
+//!     let place = Place::Line { input: "mill.txt".into(), line };
+//!     records.extend(stage.process_page(place, page, &mut workspace).record);
+//! }
+//! let table = Clusterer::new(stage.detector().clone(), config.cluster_rules(), Position::default());
+//! let mut stage = ClusterStage::new(table, stage.detector().clone(), 0);
+//! let conclusions = stage.decide_batch(records, Timestamp::now())?;
+//! assert_eq!(conclusions.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use leitong_base::hashed::Seed;
+use leitong_fingerprint::idf;
+use leitong_text::extract;
+use leitong_text::page::mapping::Preset;
+
+pub use leitong_pipeline::document;
+pub use leitong_pipeline::{
+    ClusterStage, FingerprintStage, Fingerprinted, LOG_PARTITIONS_MAX, LogSource, Message, NoPage,
+    PageReader, Workspace,
+};
+
+/// Builds the tables that are otherwise built on first use. If a process were forked while another thread builds
+/// such a table, the child would wait for that table permanently.
+pub fn build_tables() {
+    Seed::default();
+    extract::build_tables();
+    let _ = Preset::all();
+    // The first call builds the table of common words.
+    let _ = idf::documents_with(0);
+}
