@@ -138,6 +138,7 @@ format-check: subjects
 lint: prerequisites
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked --package leitong --lib --no-default-features -- -D warnings
+	cargo clippy --locked --package leitong --no-default-features --features kafka -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked $(PACKAGES) --no-deps --document-private-items --quiet
 
 .PHONY: unit
@@ -191,7 +192,7 @@ SIMULATION := cargo test --locked $(PACKAGES) --lib -- --nocapture --test-thread
 simulation: prerequisites
 	LEITONG_SIMULATE_FIXED=40 LEITONG_SIMULATE_RUNS=60 $(SIMULATION) --include-ignored simulation::
 
-# A seed repeats a run: LEITONG_SIMULATE_SEED=...; see tests/simulation.
+# A seed repeats a run: LEITONG_SIMULATE_SEED=...; see crates/kafka/tests/simulation.
 .PHONY: simulate
 simulate: prerequisites ## Run the owners over simulated brokers for SECONDS (60 by default), with fresh seeds
 	LEITONG_SIMULATE_SECONDS=$(or $(SECONDS),60) $(SIMULATION) simulation::tests::every_page_has_exactly_one_outcome_whatever_happens

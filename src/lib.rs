@@ -26,22 +26,9 @@
 //! Modules are listed from the parts that others build on to complete programs. Each module uses only modules above
 //! it, never below (`tests/local/rooms.rs` checks that). `ARCHITECTURE.md` has a diagram.
 
-#![cfg_attr(
-    not(feature = "kafka"),
-    allow(dead_code, reason = "parts of what the library and the worker share have no user without it")
-)]
-
-// The library.
 pub mod pipeline;
 
 mod deduplicator;
-
-// Parts that the commands share.
-#[cfg(feature = "program")]
-mod backoff;
-
-#[cfg(feature = "kafka")]
-mod kafka;
 
 #[cfg(feature = "program")]
 mod graph;
@@ -52,12 +39,8 @@ mod checkpoint;
 #[cfg(feature = "program")]
 mod formats;
 
-// Complete programs.
 #[cfg(feature = "kafka")]
 mod tap;
-
-#[cfg(feature = "kafka")]
-mod worker;
 
 #[cfg(feature = "program")]
 mod cli;
@@ -79,7 +62,3 @@ pub use leitong_text::segment::{self, Segmenter, Terms};
 #[cfg(test)]
 #[path = "../tests/golden/mod.rs"]
 mod golden;
-
-#[cfg(all(test, feature = "kafka"))]
-#[path = "../tests/simulation/mod.rs"]
-mod simulation;

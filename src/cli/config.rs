@@ -7,8 +7,6 @@ use clap::{Args, Command, Subcommand};
 
 use super::settings::{self, Wrong, wrong};
 use super::{documents, reference};
-#[cfg(feature = "kafka")]
-use crate::kafka::client;
 use leitong_graph::telemetry::metrics;
 use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::{Config, describe, load};
@@ -70,7 +68,7 @@ pub(super) fn run(arguments: &Arguments, program: Command) -> anyhow::Result<Exi
 /// Returns a message for each property under `[kafka.properties]` that librdkafka rejects.
 #[cfg(feature = "kafka")]
 fn properties_refused(config: &Config) -> Vec<String> {
-    client::faults(&config.kafka).iter().map(ToString::to_string).collect()
+    leitong_kafka::faults(&config.kafka).iter().map(ToString::to_string).collect()
 }
 
 /// Returns nothing, since there is no librdkafka to ask.

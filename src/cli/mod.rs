@@ -8,8 +8,10 @@ mod boilerplate;
 #[cfg(feature = "kafka")]
 mod boilerplate_of_site;
 mod columns;
+#[cfg(feature = "console")]
 mod compare;
 mod config;
+#[cfg(feature = "console")]
 mod console;
 mod dedup;
 #[cfg(feature = "kafka")]
@@ -21,8 +23,10 @@ mod idf;
 mod interrupt;
 mod kept;
 mod logging;
+#[cfg(feature = "console")]
 mod open;
 mod outputs;
+#[cfg(feature = "console")]
 mod pages;
 mod parts;
 mod passages;
@@ -82,8 +86,10 @@ enum Command {
     /// Print the main text of an HTML page, or of all pages of a file
     Extract(extract::Arguments),
     /// Show why two pages are near-duplicates, or why not
+    #[cfg(feature = "console")]
     Compare(compare::Arguments),
     /// Compare pages in the browser
+    #[cfg(feature = "console")]
     Console(console::Arguments),
     /// Build tables of term frequencies (IDF)
     Idf(idf::Arguments),
@@ -136,7 +142,9 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
     let result = match cli.command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
+        #[cfg(feature = "console")]
         Command::Compare(arguments) => compare::run(&arguments),
+        #[cfg(feature = "console")]
         Command::Console(arguments) => console::run(&arguments),
         Command::Idf(arguments) => idf::run(&arguments),
         Command::Boilerplate(arguments) => boilerplate::run(&arguments),

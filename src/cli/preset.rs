@@ -10,8 +10,6 @@ use clap::{Args, Subcommand};
 
 use super::documents;
 use super::settings::{self, wrong};
-#[cfg(feature = "kafka")]
-use crate::kafka::sample;
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
 use leitong_pipeline::config::Config;
@@ -125,8 +123,8 @@ fn samples_of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<S
         );
     };
     let config = settings::kafka_config(config)?;
-    let messages = sample::messages(&config.kafka, name, SAMPLES_MAX)?;
-    let plain = |message: sample::Sampled| {
+    let messages = leitong_kafka::sample(&config.kafka, name, SAMPLES_MAX)?;
+    let plain = |message: leitong_kafka::Sampled| {
         let value = message.value?;
         let bytes_max = config.page.line_bytes_max;
         let value = match decompressed(&value, message.content_encoding.as_deref(), bytes_max) {

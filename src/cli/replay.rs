@@ -9,12 +9,11 @@ use clap::Args;
 
 use super::parts::{Overwrite, Parts};
 use super::settings::{self, Wrong, wrong};
-use crate::kafka::topics::Topics;
-use crate::worker::replay::{Start, replay};
 use leitong_base::terminal;
 use leitong_cluster::Position;
 use leitong_cluster::log::Watermarks;
-use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
+use leitong_corpora::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines};
+use leitong_kafka::{ReplayFrom, Topics, replay};
 use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::{Config, KafkaConfig};
 use leitong_store::snapshot::{TableDir, TableSettings};
@@ -123,10 +122,13 @@ impl Run<'_> {
                 load(&TableDir::open(&folder)?, &folder, table)?
             }
             (None, Some(blocks)) => begin(blocks, partition, table)?,
-            (None, None) => Start::empty(table, partition),
+            (None, None) => ReplayFrom::empty(table, partition),
         };
         let (replayed, clusterer, watermarks) =
-            replay(&config.kafka, table, partition, start, arguments.until, sink)?;
+            replay(&config.kafka, table, partition, start, arguments.until, &mut |conclusions| {
+                sink.write(conclusions)
+            })?;
+        sink.flush()?;
         if let Some(offset) = replayed.start_is_missing {
             terminal::note(format_args!(
                 "log partition {partition} begins at offset {offset}, since retention has deleted earlier \
@@ -150,13 +152,13 @@ impl Run<'_> {
 
 /// Returns an empty table whose old centroids will be on disk in this folder, which must not have a table
 /// yet.
-fn begin(dir: &TableDir, partition: u32, table: &TableSettings) -> anyhow::Result<Start> {
+fn begin(dir: &TableDir, partition: u32, table: &TableSettings) -> anyhow::Result<ReplayFrom> {
     let mut clusterer = dir.load_or_begin(table)?;
     if clusterer.position() != Position::default() || clusterer.founded() > 0 {
         return Err(another_table(partition));
     }
     clusterer.set_position(Position { log_partition: partition, ..Position::default() });
-    Ok(Start { clusterer, watermarks: Watermarks::default(), loaded: false })
+    Ok(ReplayFrom { clusterer, watermarks: Watermarks::default(), loaded: false })
 }
 
 /// Returns the error for a folder in which another table would be replaced.
@@ -167,11 +169,11 @@ fn another_table(partition: u32) -> anyhow::Error {
     )
 }
 
-fn load(dir: &TableDir, folder: &Path, table: &TableSettings) -> anyhow::Result<Start> {
+fn load(dir: &TableDir, folder: &Path, table: &TableSettings) -> anyhow::Result<ReplayFrom> {
     let loaded = dir.load_for_new_rules(table)?;
     let (clusterer, watermarks) =
         loaded.with_context(|| format!("{}: has no table; save one with --save-table", folder.display()))?;
-    Ok(Start { clusterer, watermarks, loaded: true })
+    Ok(ReplayFrom { clusterer, watermarks, loaded: true })
 }
 
 fn partition_folder(folder: &Path, partition: u32) -> PathBuf {

@@ -7,10 +7,9 @@ use clap::{Args, ValueEnum};
 
 use super::documents;
 use super::settings::{self, wrong};
-use crate::kafka::client;
-use crate::worker::check::{Finding, Grade, check};
-use crate::worker::{self, Accepted, Roles};
 use leitong_base::terminal;
+use leitong_kafka::{Accepted, Roles};
+use leitong_kafka::{Finding, Grade, check};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -70,7 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             return Err(wrong(fault.replacen("admin.address =", "--admin", 1)));
         }
     }
-    if let [first, ..] = &client::faults(&config.kafka)[..] {
+    if let [first, ..] = &leitong_kafka::faults(&config.kafka)[..] {
         return Err(wrong(first));
     }
     let roles = match arguments.role {
@@ -90,7 +89,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.check {
         return report(&check(&config, roles, accepted));
     }
-    worker::run(config, roles, accepted)?;
+    leitong_kafka::run(config, roles, accepted)?;
     Ok(ExitCode::SUCCESS)
 }
 

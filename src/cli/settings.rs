@@ -93,6 +93,7 @@ impl DecisionArguments {
 }
 
 /// Arguments that choose the detector of a command that only measures or explains.
+#[cfg(feature = "console")]
 #[derive(Debug, Args)]
 pub(super) struct ComparedDetector {
     /// Detector to use, instead of the configured one
@@ -103,6 +104,7 @@ pub(super) struct ComparedDetector {
     variant: Option<PathBuf>,
 }
 
+#[cfg(feature = "console")]
 impl ComparedDetector {
     /// Returns true if an argument names the detector.
     pub(super) fn is_named(&self) -> bool {
@@ -122,6 +124,7 @@ impl ComparedDetector {
 }
 
 /// Returns the configuration with the detector, and all settings of detectors, of a detector file.
+#[cfg(feature = "console")]
 pub(super) fn with_variant(config: Config, variant: &Path) -> anyhow::Result<Config> {
     Ok(config.with_detector_of(Config::from_detector_file(variant).map_err(Wrong::from)?))
 }

@@ -12,12 +12,12 @@ use clap::{Args, ValueEnum};
 use super::interrupt::Interrupt;
 use super::logging::colours_wanted;
 use super::settings::{self, wrong};
-use crate::kafka::received::Received;
-use crate::kafka::tail::{Start, Tail};
 use crate::tap::{Choice, DEAD_LETTER, Filter, Tapped, UNREADABLE, line};
 use leitong_base::record::{Cause, Reason, Timestamp};
 use leitong_base::terminal;
 use leitong_cluster::verdict;
+use leitong_kafka::Received;
+use leitong_kafka::{Start, Tail};
 use leitong_text::page::host;
 
 /// Time to wait before the topics and Ctrl-C are checked again, if no message has arrived.
@@ -225,7 +225,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             if arguments.to_end && tails.iter().all(|(tail, _)| tail.is_read_to_end()) {
                 break;
             }
-            crate::backoff::backoff(WAIT);
+            leitong_kafka::backoff(WAIT);
         }
     }
     lines.finish(read)?;

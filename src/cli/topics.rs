@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::{documents, settings};
-use crate::kafka::client::CALL_TIMEOUT;
-use crate::kafka::topics::{HEARD_WITHIN, Topics};
+use leitong_kafka::CALL_TIMEOUT;
+use leitong_kafka::{HEARD_WITHIN, Topics};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

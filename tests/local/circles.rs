@@ -20,10 +20,10 @@ const KNOWN: [(&str, &str); 12] = [
     ("crates/corpora", "keep"),
     ("crates/corpora", "keep::texts"),
     ("crates/corpora", "source::object"),
+    ("crates/graph", ""),
+    ("crates/kafka", "worker"),
     ("crates/lab", "cli"),
     (".", "cli::table"),
-    (".", "graph"),
-    (".", "worker"),
 ];
 
 /// The path of a module in its crate, as in `["extract", "credits"]`.

@@ -468,7 +468,7 @@ fn look_ups_are_served_where_clients_find_them() {
 
 #[test]
 fn pods_are_sandboxed_and_given_time_to_stop() {
-    let stop = read("src/worker/stop.rs");
+    let stop = read("crates/kafka/src/worker/stop.rs");
     let seconds = stop.split_once("STOP_TIMEOUT: Duration = Duration::from_secs(").expect("the constant").1;
     let seconds: u64 = seconds.split(')').next().expect("a number").parse().expect("a number");
     let user = read("deploy/Dockerfile");

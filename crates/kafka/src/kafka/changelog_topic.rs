@@ -49,7 +49,7 @@ impl Topics<'_> {
     ///
     /// # Errors
     /// The errors of [`Self::make_queue`].
-    pub(crate) fn migrate(&self) -> anyhow::Result<bool> {
+    pub fn migrate(&self) -> anyhow::Result<bool> {
         let settings = self.settings(&self.config.topics.centroids)?;
         if differences(&settings).is_empty() {
             return Ok(false);

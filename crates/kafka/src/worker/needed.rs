@@ -14,11 +14,11 @@ pub(crate) struct Needed {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Committed {
     /// The number of the oldest unexpired centroid.
-    pub(crate) first: u64,
+    pub first: u64,
     /// Number of unexpired centroids.
-    pub(crate) count: u64,
+    pub count: u64,
     /// The log offset at which the oldest unexpired centroid was founded, or `None` if all have expired.
-    pub(crate) oldest_log_offset: Option<u64>,
+    pub oldest_log_offset: Option<u64>,
     /// The offset of the last position record in the changelog.
     pub(crate) position_offset: u64,
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// A message as it was received.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Received {
+pub struct Received {
     /// Topic of the message.
     pub topic: String,
     /// Partition of the message.
@@ -23,17 +23,17 @@ pub(crate) struct Received {
 
 impl Received {
     /// Returns the last header with this name. Headers that Leitong adds come after those of the page.
-    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers.iter().rfind(|(known, _)| known == name)?.1.as_deref()
     }
 
     /// Returns the last header with this name as text.
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
+    pub fn text(&self, name: &str) -> Option<String> {
         self.header(name).map(|value| String::from_utf8_lossy(value).into_owned())
     }
 
     /// Returns the place of the message as JSON.
-    pub(crate) fn place(&self) -> Value {
+    pub fn place(&self) -> Value {
         json!({ "topic": self.topic, "partition": self.partition, "offset": self.offset })
     }
 }

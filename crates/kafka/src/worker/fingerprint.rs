@@ -35,12 +35,12 @@ const SESSION_PAUSE: Duration = Duration::from_secs(1);
 
 /// The fingerprint stage of a worker.
 pub(crate) struct PageSessions<'a> {
-    pub(crate) config: &'a Config,
-    pub(crate) stage: &'a FingerprintStage,
-    pub(crate) log_partitions: u32,
-    pub(crate) topics: &'a Arc<TopicWatch>,
+    pub config: &'a Config,
+    pub stage: &'a FingerprintStage,
+    pub log_partitions: u32,
+    pub topics: &'a Arc<TopicWatch>,
     pub(crate) health: &'a Arc<StageHealth>,
-    pub(crate) stop: &'a Stop,
+    pub stop: &'a Stop,
 }
 
 impl PageSessions<'_> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
     clippy::disallowed_methods,
     reason = "every caller tries again in a loop that has a deadline or a stop flag"
 )]
-pub(crate) fn backoff(time: Duration) {
+pub fn backoff(time: Duration) {
     std::thread::sleep(time);
 }
 

@@ -19,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The parts of a message that are examined.
 #[derive(Debug)]
-pub(crate) struct Sampled {
+pub struct Sampled {
     /// Key of the message.
     pub key: Option<Vec<u8>>,
     /// Value of the message.
@@ -32,7 +32,7 @@ pub(crate) struct Sampled {
 ///
 /// # Errors
 /// Fails if there is no such topic, or if it cannot be read.
-pub(crate) fn messages(config: &KafkaConfig, topic: &str, count: usize) -> anyhow::Result<Vec<Sampled>> {
+pub fn messages(config: &KafkaConfig, topic: &str, count: usize) -> anyhow::Result<Vec<Sampled>> {
     let consumer: BaseConsumer<ClientEvents> =
         client::create(&client::partition_reader(config), ClientEvents::new("sample"))?;
     let metadata = consumer

@@ -17,7 +17,7 @@ use crate::kafka::authorities;
 use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Time limit of a call to a broker whose answer is needed at once.
-pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of the fetch queue of a consumer of pages, in KiB.
 const PAGES_QUEUE_KBYTES: u32 = 32 * 1024;
 /// Maximum size of the fetch queue of a consumer of small records, in KiB.
@@ -39,7 +39,7 @@ const ANSWER: (&str, &str) = ("socket.timeout.ms", "10000");
 
 /// Reason why a client cannot be created.
 #[derive(Debug, Error)]
-pub(crate) enum ClientError {
+pub enum ClientError {
     /// librdkafka rejects a property.
     #[error("kafka.properties.{property}: {problem}")]
     Property {
@@ -69,7 +69,7 @@ fn refused(error: KafkaError) -> Result<ClientError, KafkaError> {
 /// Returns an error for each property with which no client can be created. Connects to no broker. First each
 /// property is checked on its own; if all are valid, each client of the worker is created.
 #[must_use]
-pub(crate) fn faults(config: &KafkaConfig) -> Vec<ClientError> {
+pub fn faults(config: &KafkaConfig) -> Vec<ClientError> {
     let faults = config.properties.0.iter().filter_map(|(name, value)| {
         refused(ClientConfig::new().set(name, value).create_native_config().err()?).ok()
     });
@@ -126,6 +126,11 @@ where
     config.create_with_context(context).map_err(|error| {
         refused(error).unwrap_or_else(|other| ClientError::Start(without_secrets(&other.to_string(), config)))
     })
+}
+
+/// Returns the version of librdkafka.
+pub fn library_version() -> String {
+    rdkafka::util::get_rdkafka_version().1
 }
 
 /// Returns the consumer group of the fingerprint stage. Each epoch has its own group, so a new epoch reads

@@ -17,19 +17,19 @@ use leitong_pipeline::config::Config;
 /// The cluster role of one process.
 pub(crate) struct ClusterRole<W> {
     pub(crate) world: W,
-    pub(crate) config: Arc<Config>,
-    pub(crate) detector: Arc<dyn Detector>,
+    pub config: Arc<Config>,
+    pub detector: Arc<dyn Detector>,
     /// Hash of the settings that affect fingerprints.
-    pub(crate) fingerprint_hash: u64,
-    pub(crate) log_partitions: u32,
-    pub(crate) accepted: Accepted,
+    pub fingerprint_hash: u64,
+    pub log_partitions: u32,
+    pub accepted: Accepted,
     pub(crate) health: Arc<StageHealth>,
     /// The tables of owners and standbys.
-    pub(crate) tables: TableRegistry,
+    pub tables: TableRegistry,
     /// The records of the changelog that owners need.
-    pub(crate) needed: Needed,
+    pub needed: Needed,
     /// The stop flag of the whole worker.
-    pub(crate) stop: Stop,
+    pub stop: Stop,
     /// True once a page with another fingerprint hash was logged.
     other_hash_told: AtomicBool,
     /// The error that ends the worker.
@@ -38,11 +38,11 @@ pub(crate) struct ClusterRole<W> {
 
 /// The settings of a cluster role.
 pub(crate) struct RoleSettings {
-    pub(crate) config: Arc<Config>,
-    pub(crate) detector: Arc<dyn Detector>,
-    pub(crate) fingerprint_hash: u64,
-    pub(crate) log_partitions: u32,
-    pub(crate) accepted: Accepted,
+    pub config: Arc<Config>,
+    pub detector: Arc<dyn Detector>,
+    pub fingerprint_hash: u64,
+    pub log_partitions: u32,
+    pub accepted: Accepted,
 }
 
 impl<W: World> ClusterRole<W> {

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lost {
     /// The partition.
-    pub(crate) partition: u32,
+    pub partition: u32,
     /// The first lost offset.
-    pub(crate) from: u64,
+    pub from: u64,
     /// The offset after the last lost one.
-    pub(crate) to: u64,
+    pub to: u64,
 }
 
 impl Lost {

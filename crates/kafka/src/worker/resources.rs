@@ -64,14 +64,16 @@ impl Surroundings {
 
 /// The limits of this process. `None` if unlimited or unknown.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Limits {
-    pub(crate) open_files: Option<u64>,
-    pub(crate) memory_bytes: Option<u64>,
+pub struct Limits {
+    /// Maximum number of open files.
+    pub open_files: Option<u64>,
+    /// Bytes of memory that the process may use.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Limits {
     /// Reads the limits of this process.
-    pub(crate) fn read() -> Self {
+    pub fn read() -> Self {
         let file = |path: &str| fs::read_to_string(path).ok();
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let of_process = file("/proc/self/limits").unwrap_or_default();

@@ -138,24 +138,24 @@ impl<M: Message> Record for M {
 /// A record that a transaction writes.
 pub(crate) struct Outgoing<'a> {
     /// The topic.
-    pub(crate) topic: &'a str,
+    pub topic: &'a str,
     /// Partition; `None` if it is chosen by the key.
-    pub(crate) partition: Option<u32>,
+    pub partition: Option<u32>,
     /// Key of the record.
-    pub(crate) key: Option<&'a Vec<u8>>,
+    pub key: Option<&'a Vec<u8>>,
     /// Value; `None` is a tombstone.
-    pub(crate) value: Option<&'a Vec<u8>>,
+    pub value: Option<&'a Vec<u8>>,
     /// Headers of the record.
-    pub(crate) headers: Option<&'a OwnedHeaders>,
+    pub headers: Option<&'a OwnedHeaders>,
 }
 
 /// Place where a record was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Delivered {
     /// The partition of the topic.
-    pub(crate) partition: u32,
+    pub partition: u32,
     /// The offset in the partition.
-    pub(crate) offset: u64,
+    pub offset: u64,
 }
 
 /// Reason why a request was not served, or may not have been served.

@@ -45,7 +45,7 @@ enum Cleanup {
 
 /// One difference between a topic and its requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Difference {
+pub struct Difference {
     /// The topic.
     pub topic: String,
     /// The difference and the remedy.
@@ -60,7 +60,7 @@ impl std::fmt::Display for Difference {
 
 /// Numbers of partitions and brokers of the existing topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// Partitions of the log.
     pub log_partitions: u32,
     /// Partitions of the page topic.
@@ -73,10 +73,10 @@ pub(crate) struct Counts {
 
 /// Time within which all brokers hear of a new topic, for topics that were created before this program
 /// started.
-pub(crate) const HEARD_WITHIN: Duration = Duration::from_secs(2);
+pub const HEARD_WITHIN: Duration = Duration::from_secs(2);
 
 /// Client for questions about topics and changes to them.
-pub(crate) struct Topics<'a> {
+pub struct Topics<'a> {
     pub(super) config: &'a KafkaConfig,
     pub(super) admin: AdminClient<ClientEvents>,
     /// Client that requests metadata. Unlike the admin client, it reports why a broker does not answer.
@@ -89,7 +89,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if a client cannot be created.
-    pub(crate) fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
+    pub fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
         let admin = client::create(&client::admin(config), ClientEvents::new("admin"))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -103,7 +103,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if a topic cannot be created.
-    pub(crate) fn create(&self) -> anyhow::Result<Vec<String>> {
+    pub fn create(&self) -> anyhow::Result<Vec<String>> {
         // Fails with the reason if no broker answers; the admin client would only report that there is no
         // answer.
         self.partition_count(&self.config.topics.pages)?;
@@ -140,7 +140,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer.
-    pub(crate) fn check(&self, heard_within: Duration) -> anyhow::Result<(Vec<Difference>, Counts)> {
+    pub fn check(&self, heard_within: Duration) -> anyhow::Result<(Vec<Difference>, Counts)> {
         let mut differences = Vec::new();
         let wanted = self.wanted();
         let deadline = Instant::now() + heard_within;
@@ -199,7 +199,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer.
-    pub(crate) fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
+    pub fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
         self.partition_count(&self.config.topics.fingerprints)
     }
 

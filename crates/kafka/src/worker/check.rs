@@ -30,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Grade {
+pub enum Grade {
     /// There is nothing to report.
     Right,
     /// The worker would start and log a warning.
@@ -41,7 +41,7 @@ pub(crate) enum Grade {
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// The severity.
     pub grade: Grade,
     /// The name of the check.
@@ -52,7 +52,7 @@ pub(crate) struct Finding {
 
 /// Runs all checks that are possible before a start.
 #[must_use]
-pub(crate) fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> {
+pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     let stage = match FingerprintStage::new(config.clone()) {
         Ok(stage) => {

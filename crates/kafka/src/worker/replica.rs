@@ -19,12 +19,12 @@ pub(super) fn late_start(start: u64, next_offset: u64) -> String {
 pub(crate) struct TableReplica {
     pub(crate) restoration: Restoration,
     /// The part on disk, if tables are on disk.
-    pub(crate) disk: Option<DiskTable>,
+    pub disk: Option<DiskTable>,
     /// The first changelog offset that is not in the table.
     pub(crate) next_offset: u64,
     /// True once the table has been read to the changelog's end for look-ups. From then on, all of it is
     /// visible to look-ups after each position record.
-    pub(crate) is_whole: bool,
+    pub is_whole: bool,
     /// True if the last record ended a transaction.
     pub(crate) is_at_position: bool,
 }

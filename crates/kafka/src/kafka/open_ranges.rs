@@ -13,13 +13,13 @@ use leitong_pipeline::config::kafka::KafkaConfig;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpenRange {
     /// The topic.
-    pub(crate) topic: String,
+    pub topic: String,
     /// The partition.
-    pub(crate) partition: u32,
+    pub partition: u32,
     /// Offset of the first record of the oldest open transaction (the *last stable offset*).
-    pub(crate) from: u64,
+    pub from: u64,
     /// Offset after the last record (the *high watermark*).
-    pub(crate) to: u64,
+    pub to: u64,
 }
 
 /// Clients that request the end offsets of the topics that owners write to.

@@ -68,7 +68,7 @@ use stop::Stop;
 
 /// The stages to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Roles {
+pub struct Roles {
     /// True to run the fingerprint stage, before the log.
     pub fingerprint: bool,
     /// True to run the cluster stage, after the log.
@@ -77,7 +77,7 @@ pub(crate) struct Roles {
 
 /// Changes that an operator explicitly accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Accepted {
+pub struct Accepted {
     /// Hash of clustering settings that may replace those that the table was made with.
     pub cluster_hash: Option<u64>,
     /// True to continue after records of the log that retention has deleted.
@@ -90,7 +90,7 @@ pub(crate) struct Accepted {
 ///
 /// # Errors
 /// The worker refuses its configuration or topics, or an error occurs that cannot be retried.
-pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
+pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
     let stop = Stop::new();
     let runtime = admin_runtime()?;
     // Done first, because dictionaries take a while to load, and a signal before this would kill the process.
@@ -215,7 +215,11 @@ fn serve_admin_port(
         let address = port.address();
         tracing::info!("admin port: http://{address}");
         if config.console {
-            tracing::info!("console: http://{address}/console/");
+            if cfg!(feature = "console") {
+                tracing::info!("console: http://{address}/console/");
+            } else {
+                tracing::warn!("admin.console is ignored: this program was built without web pages");
+            }
         }
         let is_loopback = address.ip().is_loopback();
         let shown =

@@ -23,19 +23,19 @@ use leitong_pipeline::verdict_message::verdict_headers;
 #[derive(Default)]
 pub(crate) struct Outputs {
     /// Verdicts and dead letters, in the order of the log.
-    pub(crate) records: Vec<OutputRecord>,
+    pub records: Vec<OutputRecord>,
     /// Records of the changelog. They go to the changelog partition with the number of the log partition.
-    pub(crate) changelog: Vec<ChangelogRecord>,
+    pub changelog: Vec<ChangelogRecord>,
     /// Outcomes to count in metrics after the commit.
     pub(crate) outcomes: Vec<Counted>,
     /// Results to pass to the console after the commit.
     pub(crate) tallied: Vec<Tallied>,
     /// Verdicts to keep for look-ups after the commit.
-    pub(crate) kept: Vec<KeptVerdict>,
+    pub kept: Vec<KeptVerdict>,
     /// Observations to pass to the template alarm after the commit.
     pub(crate) noticed: Vec<Noticed>,
     /// The offset that the group commits with these outputs.
-    pub(crate) next_log_offset: u64,
+    pub next_log_offset: u64,
     /// The log offset of the first record whose outputs these are.
     pub(crate) first_log_offset: u64,
 }
@@ -43,21 +43,21 @@ pub(crate) struct Outputs {
 /// The counted properties of one outcome.
 pub(crate) struct Counted {
     /// The kind of outcome.
-    pub(crate) outcome: Outcome,
+    pub outcome: Outcome,
     /// The time at which the page's message was written.
-    pub(crate) log_time: Option<Timestamp>,
+    pub log_time: Option<Timestamp>,
 }
 
 /// A message to write.
 pub(crate) struct OutputRecord {
     /// The destination topic.
-    pub(crate) to: To,
+    pub to: To,
     /// The key of the message.
-    pub(crate) key: Option<Vec<u8>>,
+    pub key: Option<Vec<u8>>,
     /// The value of the message.
-    pub(crate) value: Option<Vec<u8>>,
+    pub value: Option<Vec<u8>>,
     /// The headers of the message.
-    pub(crate) headers: OwnedHeaders,
+    pub headers: OwnedHeaders,
     /// The headers for the same dead letter without its value, if it has a value.
     pub(crate) headers_without_value: Option<OwnedHeaders>,
     /// The trace of the record of the log, which is recorded after the commit.

@@ -15,8 +15,8 @@ use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome, Re
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};
+use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, Position};
-use leitong_corpora::sink::Sink;
 use leitong_pipeline::ClusterStage;
 use leitong_pipeline::config::KafkaConfig;
 use leitong_store::snapshot::TableSettings;
@@ -26,7 +26,7 @@ const BATCH: usize = 1000;
 
 /// The result for one partition.
 #[derive(Debug)]
-pub(crate) struct Replayed {
+pub struct Replayed {
     /// Number of log records that were decided.
     pub taken: u64,
     /// Number of log records that were dropped, such as repetitions.
@@ -36,7 +36,7 @@ pub(crate) struct Replayed {
 }
 
 /// The state from which a replay starts.
-pub(crate) struct Start {
+pub struct Start {
     /// The table, empty at the beginning of the log.
     pub clusterer: Clusterer,
     /// The watermarks of the page topic's partitions.
@@ -46,11 +46,15 @@ pub(crate) struct Start {
 }
 
 impl Replayed {
-    /// Counts the outcomes, and passes the conclusions to `sink`.
+    /// Counts the outcomes, and passes the conclusions to `write`.
     ///
     /// # Errors
-    /// The sink has failed, or a page topic was deleted and created again.
-    fn write(&mut self, decided: DecidedBatch, sink: &mut impl Sink) -> anyhow::Result<()> {
+    /// `write` has failed, or a page topic was deleted and created again.
+    fn write(
+        &mut self,
+        decided: DecidedBatch,
+        write: &mut impl FnMut(Vec<Conclusion>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let records = decided.outcomes.len();
         let conclusion = |outcome| match outcome {
             RecordOutcome::Decided(conclusion) => Some(conclusion),
@@ -59,7 +63,7 @@ impl Replayed {
         let conclusions: Vec<_> = decided.outcomes.into_iter().filter_map(conclusion).collect();
         self.taken += conclusions.len() as u64;
         self.dropped += (records - conclusions.len()) as u64;
-        sink.write(conclusions)?;
+        write(conclusions)?;
         match decided.replaced {
             Some(origin) => Err(anyhow::anyhow!("{}", Replaced(&origin))),
             None => Ok(()),
@@ -70,7 +74,7 @@ impl Replayed {
 impl Start {
     /// Returns the start at the beginning of the log.
     #[must_use]
-    pub(crate) fn empty(settings: &TableSettings, log_partition: u32) -> Self {
+    pub fn empty(settings: &TableSettings, log_partition: u32) -> Self {
         let position = Position { log_partition, ..Position::default() };
         let detector = Arc::clone(&settings.detector);
         let clusterer = Clusterer::new(detector, settings.rules.clone(), position);
@@ -88,17 +92,18 @@ fn decided(
     decided.map_err(|fault| anyhow::anyhow!("cannot decide: {fault}"))
 }
 
-/// Replays `log_partition` from `start` to its present end, or to the offset `until`. Returns the table.
+/// Replays `log_partition` from `start` to its present end, or to the offset `until`, and passes the conclusions to
+/// `write`. Returns the table.
 ///
 /// # Errors
-/// The log cannot be read, or contains records that this version does not know.
-pub(crate) fn replay(
+/// The log cannot be read, or contains records that this version does not know; errors of `write`.
+pub fn replay(
     config: &KafkaConfig,
     settings: &TableSettings,
     log_partition: u32,
     start: Start,
     until: Option<u64>,
-    sink: &mut impl Sink,
+    write: &mut impl FnMut(Vec<Conclusion>) -> anyhow::Result<()>,
 ) -> anyhow::Result<(Replayed, Clusterer, Watermarks)> {
     let reader = PartitionReader::new(config, &config.topics.fingerprints, log_partition, ReadMode::ToEnd)?;
     let (log_start, log_end) = reader.bounds()?;
@@ -138,13 +143,12 @@ pub(crate) fn replay(
         }
         if batch.len() >= BATCH {
             let records = std::mem::take(&mut batch);
-            replayed.write(decided(&mut state, records, config.epoch)?, sink)?;
+            replayed.write(decided(&mut state, records, config.epoch)?, write)?;
             // A replay writes no changelog, so these records are discarded.
             state.take_changelog()?;
         }
     }
-    replayed.write(decided(&mut state, batch, config.epoch)?, sink)?;
-    sink.flush()?;
+    replayed.write(decided(&mut state, batch, config.epoch)?, write)?;
     let (stage, watermarks) = state.into_parts();
     Ok((replayed, stage.into_clusterer(), watermarks))
 }

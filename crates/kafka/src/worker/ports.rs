@@ -9,7 +9,7 @@
 //!                  ├ TableFolder ....... a table's part on disk
 //!                  └ now, wait ......... time
 //! ```
-//! There are two implementations: [`super::kafka_world`], and the one in `tests/simulation`, which runs the
+//! There are two implementations: [`super::kafka_world`], and the one in `crates/kafka/tests/simulation`, which runs the
 //! same owners, standbys and snapshots with simulated brokers and time.
 
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use leitong_store::blocks::{Files, StoreOptions};
 
 /// The folder of a partition's table on disk. The lock on the folder is released when `files` is dropped.
 pub(crate) struct TableFolder {
-    pub(crate) files: Arc<dyn Files>,
+    pub files: Arc<dyn Files>,
     /// The options for the blocks in the folder.
-    pub(crate) options: StoreOptions,
+    pub options: StoreOptions,
 }
 
 /// Everything outside of the process that an owner needs.

@@ -26,7 +26,7 @@ const NEW_PARTITIONS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Position at which reading starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Start {
+pub enum Start {
     /// The first message that still exists.
     Beginning,
     /// The first message written at this time or later, in milliseconds since 1970.
@@ -36,7 +36,7 @@ pub(crate) enum Start {
 }
 
 /// Reader of one topic.
-pub(crate) struct Tail {
+pub struct Tail {
     consumer: BaseConsumer<ClientEvents>,
     topic: String,
     partitions: BTreeSet<i32>,
@@ -56,7 +56,7 @@ impl Tail {
     ///
     /// # Errors
     /// Fails if there is no such topic, if it may not be read, or if no broker answers.
-    pub(crate) fn begin(config: &KafkaConfig, topic: &str, start: Start) -> anyhow::Result<Self> {
+    pub fn begin(config: &KafkaConfig, topic: &str, start: Start) -> anyhow::Result<Self> {
         let consumer: BaseConsumer<ClientEvents> =
             client::create(&client::tail_reader(config), ClientEvents::new("tap"))?;
         let metadata = consumer
@@ -96,19 +96,19 @@ impl Tail {
 
     /// Returns the name of the topic.
     #[must_use]
-    pub(crate) fn topic(&self) -> &str {
+    pub fn topic(&self) -> &str {
         &self.topic
     }
 
     /// Returns the number of partitions that are read.
     #[must_use]
-    pub(crate) fn partitions(&self) -> usize {
+    pub fn partitions(&self) -> usize {
         self.partitions.len()
     }
 
     /// Returns true if every partition has been read to its end at some time since the start.
     #[must_use]
-    pub(crate) fn is_read_to_end(&self) -> bool {
+    pub fn is_read_to_end(&self) -> bool {
         self.read_to_end.len() == self.partitions.len()
     }
 
@@ -117,7 +117,7 @@ impl Tail {
     ///
     /// # Errors
     /// Fails if a partition cannot be added to those that are read.
-    pub(crate) fn add_new_partitions(&mut self) -> anyhow::Result<usize> {
+    pub fn add_new_partitions(&mut self) -> anyhow::Result<usize> {
         if self.asked_at.elapsed() < NEW_PARTITIONS_INTERVAL {
             return Ok(0);
         }
@@ -150,7 +150,7 @@ impl Tail {
     /// # Errors
     /// Fails if the topic cannot be read any more: it is gone, or permissions are missing. Temporary errors,
     /// such as an unavailable broker, are waited out.
-    pub(crate) fn next(&mut self, timeout: Duration) -> anyhow::Result<Option<Received>> {
+    pub fn next(&mut self, timeout: Duration) -> anyhow::Result<Option<Received>> {
         match self.consumer.poll(timeout) {
             None => Ok(None),
             Some(Ok(message)) => Ok(Some(Received {
