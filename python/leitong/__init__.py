@@ -34,7 +34,7 @@ class Deduplicator(_Deduplicator):
     def decide_batch(self, pages):
         """Returns the verdicts on many pages, in the order of the pages. Reads their texts on all cores.
 
-        Takes anything that can be iterated, and Arrow arrays and tables.
+        Takes anything that can be iterated, Arrow arrays and tables, and the frames of pandas and polars.
         """
         return super().decide_batch(_listed(pages))
 
@@ -63,8 +63,16 @@ _default = None
 
 
 def _listed(pages):
-    # Arrow's arrays and tables convert to texts and dicts.
-    return pages.to_pylist() if hasattr(pages, "to_pylist") else pages
+    # Arrow arrays and tables, and the frames of polars and pandas, convert to texts and dicts.
+    if hasattr(pages, "to_pylist"):
+        return pages.to_pylist()
+    if hasattr(pages, "to_dicts"):
+        return pages.to_dicts()
+    return pages.to_dict("records") if _is_frame(pages) else pages
+
+
+def _is_frame(pages):
+    return hasattr(pages, "columns") and (hasattr(pages, "to_dicts") or hasattr(pages, "to_dict"))
 
 
 def _batches(pages, size):
@@ -73,6 +81,10 @@ def _batches(pages, size):
     if hasattr(pages, "to_batches"):  # an Arrow table or dataset
         for batch in pages.to_batches(max_chunksize=size) if hasattr(pages, "to_pylist") else pages.to_batches():
             yield from _batches(batch.to_pylist(), size)
+        return
+    if _is_frame(pages):
+        for start in range(0, len(pages), size):
+            yield _listed(pages[start : start + size])
         return
     pages = _items(_listed(pages))
     while batch := list(itertools.islice(pages, size)):

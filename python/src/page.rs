@@ -7,7 +7,7 @@ use leitong_base::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
 use leitong_base::record::Timestamp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyIterator, PyString, PyTzInfo};
 
 /// Converts successive items to pages.
 #[derive(Debug)]
@@ -114,10 +114,11 @@ pub(crate) fn items<'py>(pages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIte
     Err(PyTypeError::new_err(format!("pages: is {kind}; {instead}")))
 }
 
-/// Returns true for `None`, and for what pandas has instead of a missing value, NaN and NaT, which do not equal
-/// themselves.
+/// Returns true for `None`, and for what pandas has instead of a missing value: NaN and NaT, which do not equal
+/// themselves, and NA, which does not say whether it does.
 fn is_absent(value: &Bound<'_, PyAny>) -> bool {
-    value.is_none() || value.ne(value).unwrap_or(false)
+    let is_na = || value.get_type().name().is_ok_and(|name| name == "NAType");
+    value.is_none() || value.ne(value).unwrap_or_else(|_| is_na())
 }
 
 fn text_body(value: &Bound<'_, PyAny>, number: u64) -> PyResult<Body> {
@@ -135,8 +136,11 @@ fn html_body(value: &Bound<'_, PyAny>, number: u64) -> PyResult<Body> {
     }
 }
 
+/// Returns a status. A whole number may be a float, as in a pandas column that lacks some values.
 fn status_code(value: &Bound<'_, PyAny>, number: u64) -> PyResult<u32> {
-    value.extract().map_err(|error: PyErr| match error.is_instance_of::<PyTypeError>(value.py()) {
+    let is_whole = value.is_instance_of::<PyFloat>() && value.call_method0("is_integer")?.is_truthy()?;
+    let whole = if is_whole { value.call_method0("__int__")? } else { value.clone() };
+    whole.extract().map_err(|error: PyErr| match error.is_instance_of::<PyTypeError>(value.py()) {
         true => other_type(value, "status", "an int", number),
         false => PyValueError::new_err(format!("document {number}: \"status\" is out of range")),
     })
@@ -164,12 +168,20 @@ fn scalar(value: &Bound<'_, PyAny>, name: &str, number: u64) -> PyResult<String>
     }
 }
 
-/// Converts a `datetime`; `what` names it in errors.
+/// Converts a `datetime`, which is in UTC if it has no time zone; `what` names it in errors.
 pub(crate) fn timestamp(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Timestamp> {
     if !value.hasattr("timestamp")? {
-        return Err(PyTypeError::new_err(format!("{what} must be a datetime, best with a time zone")));
+        return Err(PyTypeError::new_err(format!("{what} must be a datetime")));
     }
     let out_of_range = || PyValueError::new_err(format!("{what} is out of range"));
+    let utc;
+    let value = if value.getattr("tzinfo").is_ok_and(|zone| zone.is_none()) {
+        let zone = [("tzinfo", PyTzInfo::utc(value.py())?)].into_py_dict(value.py())?;
+        utc = value.call_method("replace", (), Some(&zone)).map_err(|_| out_of_range())?;
+        &utc
+    } else {
+        value
+    };
     let seconds = value.call_method0("timestamp").and_then(|seconds| seconds.extract::<f64>());
     let seconds = seconds.ok().filter(|seconds| seconds.is_finite()).ok_or_else(out_of_range)?;
     #[expect(

@@ -154,6 +154,7 @@ class Verdicts(unittest.TestCase):
 
     def test_errors_say_what_is_wrong_and_where(self):
         deduplicator = leitong.Deduplicator()
+        west = datetime.timezone(datetime.timedelta(hours=-8))
         for page, error, words in [
             ({"body": NEWS}, ValueError, "document 0: has neither \"text\" nor \"html\", but \\['body'\\]"),
             (7, TypeError, "document 1: is int"),
@@ -164,7 +165,7 @@ class Verdicts(unittest.TestCase):
             ({"html": bytearray(b"<p>")}, TypeError, "document 6: \"html\" is bytearray; give a str or bytes"),
             ({"text": NEWS, "status": "200"}, TypeError, "document 7: \"status\" is str; give an int"),
             ({"text": NEWS, "status": 10**30}, ValueError, "document 8: \"status\" is out of range"),
-            ({"text": NEWS, "fetched_at": datetime.datetime(1, 1, 1)}, ValueError, "document 9: \"fetched_at\" is out"),
+            ({"text": NEWS, "fetched_at": datetime.datetime(9999, 12, 31, 23, tzinfo=west)}, ValueError, "document 9: \"fetched_at\" is out"),
         ]:
             with self.subTest(page=str(page)[:40]), self.assertRaisesRegex(error, words):
                 deduplicator.decide(page)

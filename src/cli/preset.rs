@@ -4,12 +4,16 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+#[cfg(feature = "kafka")]
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
 use super::documents;
 use super::settings::{self, wrong};
+#[cfg(feature = "kafka")]
+use leitong_kafka::{Start, Tail};
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
 use leitong_pipeline::config::Config;
@@ -22,6 +26,9 @@ type Sample = (Option<Vec<u8>>, Vec<u8>);
 
 /// Maximum number of messages that are examined.
 const SAMPLES_MAX: usize = 200;
+/// Longest wait for messages of a topic.
+#[cfg(feature = "kafka")]
+const SAMPLE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum number of unread pointers that are shown.
 const LEFT_MAX: usize = 30;
 
@@ -123,17 +130,18 @@ fn samples_of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<S
         );
     };
     let config = settings::kafka_config(config)?;
-    let messages = leitong_kafka::sample(&config.kafka, name, SAMPLES_MAX)?;
-    let plain = |message: leitong_kafka::Sampled| {
-        let value = message.value?;
-        let bytes_max = config.page.line_bytes_max;
-        let value = match decompressed(&value, message.content_encoding.as_deref(), bytes_max) {
-            Ok(value) => without_schema_head(&value).to_vec(),
-            Err(_) => return None,
-        };
-        Some((message.key, value))
-    };
-    Ok(messages.into_iter().filter_map(plain).collect())
+    let mut tail = Tail::begin(&config.kafka, name, Start::Beginning)?;
+    let (mut samples, mut read, deadline) = (Vec::new(), 0, Instant::now() + SAMPLE_TIMEOUT);
+    while read < SAMPLES_MAX && !tail.is_read_to_end() && Instant::now() < deadline {
+        let Some(message) = tail.next(Duration::from_millis(200))? else { continue };
+        read += 1;
+        let encoding = message.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
+        let encoding = encoding.and_then(|(_, value)| value.as_deref());
+        let value = message.value.as_deref();
+        let value = value.and_then(|value| decompressed(value, encoding, config.page.line_bytes_max).ok());
+        samples.extend(value.map(|value| (message.key, without_schema_head(&value).to_vec())));
+    }
+    Ok(samples)
 }
 
 /// Returns true if a preset or a guess says where the texts of pages are.

@@ -11,7 +11,6 @@ mod worker;
 pub use backoff::backoff;
 pub use kafka::client::{CALL_TIMEOUT, faults, library_version};
 pub use kafka::received::Received;
-pub use kafka::sample::{Sampled, messages as sample};
 pub use kafka::tail::{Start, Tail};
 pub use kafka::topics::{HEARD_WITHIN, Topics};
 pub use worker::check::{Finding, Grade, check};

@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,8 +19,8 @@ use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::losses::{Losses, Lost};
-use super::page_session::{Shared, State};
+use super::losses::Losses;
+use super::page_session::{SessionState, Shared};
 use crate::backoff::backoff;
 use crate::kafka::client::CALL_TIMEOUT;
 use crate::kafka::events::{ClientEvents, reports_by_events};
@@ -54,14 +55,14 @@ pub(super) fn commit(
     if committable.is_empty() {
         return;
     }
-    if let Err(error) = consumer.commit(&offsets(topic, ids, committable), mode) {
+    if let Err(error) = consumer.commit(&list_offsets(topic, ids, committable), mode) {
         // The next reader sends these pages again, and they count once.
         tracing::warn!(%error, "pages may be read again (they count once): their offsets were not committed");
     }
 }
 
 /// Builds the list of offsets to commit, with the topics' ids as metadata.
-fn offsets(topic: &str, ids: &TopicIds, offsets: &[(u32, u64)]) -> TopicPartitionList {
+fn list_offsets(topic: &str, ids: &TopicIds, offsets: &[(u32, u64)]) -> TopicPartitionList {
     let metadata = ids.to_metadata();
     let mut list = TopicPartitionList::new();
     for (partition, offset) in offsets {
@@ -122,7 +123,7 @@ impl PagesContext {
         let mut from = TopicPartitionList::new();
         // A consumer that is closing would wait in vain for answers.
         if !numbers.is_empty() && !self.shared.lock().closing {
-            let starts = self.starts(consumer, &numbers)?;
+            let starts = self.find_starts(consumer, &numbers)?;
             for (partition, start) in &starts {
                 let offset = Offset::Offset(i64::try_from(*start)?);
                 from.add_partition_offset(&self.topic, i32::try_from(*partition)?, offset)?;
@@ -141,7 +142,7 @@ impl PagesContext {
     /// Returns the offset from which to read each partition: the committed one, or the beginning. Pages that
     /// retention has deleted since the committed offset are counted here. The offset after them is committed,
     /// so they are counted once.
-    fn starts(
+    fn find_starts(
         &self,
         consumer: &BaseConsumer<Self>,
         partitions: &[u32],
@@ -150,9 +151,9 @@ impl PagesContext {
         // Collected over all attempts, since a commit may succeed though its answer is lost.
         let mut losses = Losses::default();
         loop {
-            match self.try_starts(consumer, partitions, &mut losses) {
+            match self.try_find_starts(consumer, partitions, &mut losses) {
                 Ok(starts) => {
-                    losses.iter().for_each(|lost| self.report(lost));
+                    losses.0.into_iter().for_each(|(partition, lost)| self.report(partition, lost));
                     return Ok(starts);
                 }
                 // Only an answer that cannot change is final. Otherwise the brokers are asked again.
@@ -168,7 +169,7 @@ impl PagesContext {
         }
     }
 
-    fn try_starts(
+    fn try_find_starts(
         &self,
         consumer: &BaseConsumer<Self>,
         partitions: &[u32],
@@ -214,7 +215,7 @@ impl PagesContext {
         self.topics.verify_pages()?;
         // Committed even if no page is read, so the next owner knows where reading began.
         if !moved.is_empty() {
-            let list = offsets(&self.topic, &self.topics.ids(), &moved);
+            let list = list_offsets(&self.topic, &self.topics.ids(), &moved);
             consumer
                 .commit(&list, CommitMode::Sync)
                 .context("cannot commit the offset where reading begins")?;
@@ -222,8 +223,7 @@ impl PagesContext {
         Ok(starts)
     }
 
-    fn report(&self, lost: &Lost) {
-        let Lost { partition, from, to } = *lost;
+    fn report(&self, partition: u32, Range { start: from, end: to }: Range<u64>) {
         tracing::error!(
             topic = &*self.topic,
             partition,
@@ -231,9 +231,9 @@ impl PagesContext {
             to,
             "{} pages get no verdict: retention deleted offsets {from} to {to} before they were read; see \
              docs/operations.md#leitongpageslost",
-            lost.count()
+            to - from
         );
-        metrics::pages_lost(lost.count());
+        metrics::pages_lost(to - from);
     }
 
     fn revoked(&self, consumer: &BaseConsumer<Self>, partitions: &TopicPartitionList) -> anyhow::Result<()> {
@@ -244,8 +244,8 @@ impl PagesContext {
                 let mut state = self.shared.lock();
                 numbers.iter().for_each(|partition| state.session.close(*partition));
             }
-            let delivered = |state: &State| {
-                numbers.iter().all(|partition| state.session.in_flight(Some(*partition)) == 0)
+            let delivered = |state: &SessionState| {
+                numbers.iter().all(|partition| state.session.in_flight(*partition) == 0)
             };
             if !self.shared.wait(REVOKE_TIMEOUT, delivered) {
                 tracing::info!(
@@ -281,6 +281,7 @@ pub(super) struct TopicReplaced {
     high: i64,
 }
 
-fn numbers(partitions: &TopicPartitionList) -> Vec<u32> {
+/// Returns the numbers of the partitions in a list.
+pub(super) fn numbers(partitions: &TopicPartitionList) -> Vec<u32> {
     partitions.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
 }

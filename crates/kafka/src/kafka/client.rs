@@ -11,10 +11,10 @@ use rdkafka::consumer::{BaseConsumer, ConsumerContext};
 use rdkafka::error::KafkaError;
 use rdkafka::producer::{BaseProducer, DeliveryResult, ProducerContext};
 use rdkafka::{ClientConfig, ClientContext};
-use thiserror::Error;
 
-use crate::kafka::authorities;
 use leitong_pipeline::config::kafka::KafkaConfig;
+use crate::kafka::authorities;
+use crate::kafka::ports::ClientError;
 
 /// Time limit of a call to a broker whose answer is needed at once.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,22 +36,6 @@ const RECONNECT: [(&str, &str); 2] =
 /// that lost its network, although other brokers take over its partitions within about 10 s. The
 /// transactional producer's limit follows from `transaction.timeout.ms`, since it must be lower.
 const ANSWER: (&str, &str) = ("socket.timeout.ms", "10000");
-
-/// Reason why a client cannot be created.
-#[derive(Debug, Error)]
-pub enum ClientError {
-    /// librdkafka rejects a property.
-    #[error("kafka.properties.{property}: {problem}")]
-    Property {
-        /// Name of the property.
-        property: String,
-        /// The message of librdkafka, without the value.
-        problem: String,
-    },
-    /// librdkafka cannot start.
-    #[error("kafka.properties: librdkafka cannot create a client with these properties: {0}")]
-    Start(String),
-}
 
 /// Converts librdkafka's error about a single property.
 fn refused(error: KafkaError) -> Result<ClientError, KafkaError> {

@@ -1,24 +1,21 @@
 //! Builds the message of a dead letter from an [`Unreadable`]: key, value and headers as received, followed
 //! by headers that tell where the message was and what is wrong with it, with the names of Kafka Connect.
 
-use rdkafka::message::{Header, OwnedHeaders};
+use std::borrow::Cow;
 
+use super::ports::Header;
 use leitong_base::record::{Place, Unreadable};
 
 /// Header of a letter whose value was left out. It tells where the value is.
 const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
 
-/// Returns the headers. With `without_value`, a further header tells where the value is.
+/// Returns the headers. If the letter has no value because the value is too long, the last one tells where it is.
 #[must_use]
-pub(crate) fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHeaders {
-    let received = letter.received.as_deref();
-    let mut headers = OwnedHeaders::new();
-    for (name, value) in received.into_iter().flat_map(|received| &received.headers) {
-        headers = headers.insert(Header { key: name, value: value.as_deref() });
-    }
-    let mut add = |name: &str, value: &str| {
-        headers = std::mem::take(&mut headers).insert(Header { key: name, value: Some(value.as_bytes()) });
-    };
+pub(crate) fn headers(letter: &Unreadable, app: &str) -> Vec<Header> {
+    let received = letter.received.iter().flat_map(|received| &received.headers);
+    let mut headers: Vec<Header> =
+        received.map(|(name, value)| (name.clone().into(), value.clone())).collect();
+    let mut add = |name, value: &str| headers.push((Cow::Borrowed(name), Some(value.into())));
     if let Place::Message { topic, partition, offset, .. } = &letter.source {
         add("__connect.errors.topic", topic);
         add("__connect.errors.partition", &partition.to_string());
@@ -28,22 +25,21 @@ pub(crate) fn headers(letter: &Unreadable, app: &str, without_value: bool) -> Ow
     add("__connect.errors.stage", "VALUE_CONVERTER");
     add("__connect.errors.exception.class.name", letter.cause.as_str());
     add("__connect.errors.exception.message", &letter.message);
-    if without_value {
-        add(VALUE_LEFT_OUT, &format!("{} bytes; the value is at {}", letter.raw_bytes, letter.source));
+    if letter.raw.is_none() && letter.raw_bytes > 0 {
+        headers.push(place_of_value(letter));
     }
     headers
 }
 
-/// Returns true if the letter is sent without its value, because the value is too long.
+/// Returns the header of a letter without its value.
 #[must_use]
-pub(crate) fn is_without_value(letter: &Unreadable) -> bool {
-    letter.raw.is_none() && letter.raw_bytes > 0
+pub(crate) fn place_of_value(letter: &Unreadable) -> Header {
+    let value = format!("{} bytes; the value is at {}", letter.raw_bytes, letter.source);
+    (VALUE_LEFT_OUT.into(), Some(value.into()))
 }
 
 #[cfg(test)]
 mod tests {
-    use rdkafka::message::Headers;
-
     use super::*;
     use leitong_base::record::{Cause, Received};
 
@@ -62,16 +58,12 @@ mod tests {
             raw_bytes: 9_000_000,
             received: Some(Box::new(received)),
         };
-        assert!(is_without_value(&letter));
-        let headers = headers(&letter, "leitong", true);
-        let shown: Vec<String> = headers
-            .iter()
-            .map(|header| {
-                format!("{}={}", header.key, header.value.map_or("null".into(), String::from_utf8_lossy))
-            })
-            .collect();
+        let shown = headers(&letter, "leitong").into_iter().map(|(name, value)| {
+            let value = value.map(|value| String::from_utf8(value).expect("UTF-8"));
+            format!("{name}={}", value.as_deref().unwrap_or("null"))
+        });
         assert_eq!(
-            shown,
+            shown.collect::<Vec<_>>(),
             [
                 "trace=1",
                 "empty=null",

@@ -10,44 +10,26 @@ use std::ptr;
 use std::slice;
 
 use rdkafka::bindings as sys;
-use rdkafka::message::{BorrowedHeaders, Headers, OwnedHeaders};
+use rdkafka::message::{BorrowedHeaders, Header, OwnedHeaders};
 
-use leitong_graph::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
-
-/// Headers that can be passed to librdkafka, wherever the message comes from.
-pub(crate) trait AsBorrowed: Headers {
-    /// Returns the headers in librdkafka's form.
-    fn borrowed(&self) -> &BorrowedHeaders;
+/// Returns headers in librdkafka's form.
+pub(super) fn to_native<N: AsRef<str>, V: AsRef<[u8]>>(
+    headers: impl IntoIterator<Item = (N, Option<V>)>,
+) -> OwnedHeaders {
+    headers.into_iter().fold(OwnedHeaders::new(), |all, (name, value)| {
+        all.insert(Header { key: name.as_ref(), value: value.as_ref().map(AsRef::as_ref) })
+    })
 }
 
-impl AsBorrowed for BorrowedHeaders {
-    fn borrowed(&self) -> &BorrowedHeaders {
-        self
-    }
-}
-
-impl AsBorrowed for OwnedHeaders {
-    fn borrowed(&self) -> &BorrowedHeaders {
-        self.as_borrowed()
-    }
-}
-
-/// Returns the trace context of a message, from its last `traceparent` and `tracestate` headers.
-pub(crate) fn trace_context(headers: &impl AsBorrowed) -> Option<TraceContext> {
-    let (mut parent, mut state) = (None, None);
-    for (name, value) in all(headers.borrowed()) {
-        if name.eq_ignore_ascii_case(TRACEPARENT) {
-            parent = value;
-        } else if name.eq_ignore_ascii_case(TRACESTATE) {
-            state = value;
-        }
-    }
-    TraceContext::read(parent, state)
+/// Copies the headers of a message, if it has any.
+pub(super) fn copy(headers: Option<&BorrowedHeaders>) -> Vec<(String, Option<Vec<u8>>)> {
+    let all = headers.into_iter().flat_map(all);
+    all.map(|(name, value)| (name.into_owned(), value.map(<[u8]>::to_vec))).collect()
 }
 
 /// Returns all headers in their order. In names, bytes that are not UTF-8 are replaced by U+FFFD, as in
 /// Kafka's own client. Values are unchanged.
-pub(crate) fn all(headers: &BorrowedHeaders) -> impl Iterator<Item = (Cow<'_, str>, Option<&[u8]>)> {
+pub(super) fn all(headers: &BorrowedHeaders) -> impl Iterator<Item = (Cow<'_, str>, Option<&[u8]>)> {
     (0..).map_while(|at| get(headers, at))
 }
 
@@ -75,7 +57,7 @@ fn get(headers: &BorrowedHeaders, at: usize) -> Option<(Cow<'_, str>, Option<&[u
 
 #[cfg(test)]
 mod tests {
-    use super::{BorrowedHeaders, OwnedHeaders, all, ptr, sys, trace_context};
+    use super::{BorrowedHeaders, copy, ptr, sys};
 
     /// Creates headers with these names and values in librdkafka, and reads them.
     fn read(headers: &[(&[u8], Option<&[u8]>)]) -> Vec<(String, Option<Vec<u8>>)> {
@@ -88,30 +70,10 @@ mod tests {
                 let size = isize::try_from(size).expect("short");
                 sys::rd_kafka_header_add(list, name.as_ptr().cast(), name_size, value.cast(), size);
             }
-            let owned = |(name, value): (std::borrow::Cow<'_, str>, Option<&[u8]>)| {
-                (name.into_owned(), value.map(<[u8]>::to_vec))
-            };
-            let read = all(&*list.cast::<BorrowedHeaders>()).map(owned).collect();
+            let read = copy(Some(&*list.cast::<BorrowedHeaders>()));
             sys::rd_kafka_headers_destroy(list);
             read
         }
-    }
-
-    #[test]
-    fn the_last_trace_context_counts_among_any_other_headers() {
-        let parent = |id: &str| format!("00-{id}{id}-00f067aa0ba902b7-01").into_bytes();
-        let (first, last) = (parent("4bf92f3577b34da6"), parent("a3ce929d0e0e4736"));
-        let headers = OwnedHeaders::new();
-        let add = |headers: OwnedHeaders, key, value: &[u8]| {
-            headers.insert(rdkafka::message::Header { key, value: Some(value) })
-        };
-        assert_eq!(trace_context(&headers), None);
-        let headers = add(add(headers, "traceparent", &first), "TraceState", b"a=1");
-        let headers = add(add(headers, "other", b"\xff"), "Traceparent", &last);
-        let context = trace_context(&headers).expect("a context");
-        assert_eq!(context.to_string().into_bytes(), last);
-        assert_eq!(context.state.as_deref(), Some("a=1"));
-        assert_eq!(trace_context(&add(headers, "traceparent", b"nonsense")), None);
     }
 
     #[test]

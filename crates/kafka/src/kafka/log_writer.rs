@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::message::{DeliveryResult, Header, Message, OwnedHeaders};
+use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 
 use super::session::Ticket;
 use crate::backoff::backoff;
 use crate::kafka::client;
 use crate::kafka::events::{ClientEvents, reports_by_events};
+use crate::kafka::headers;
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::PageOrigin;
 use crate::kafka::polled::PolledProducer;
@@ -108,10 +109,8 @@ impl LogProducer {
         let mut message: BaseRecord<'_, (), [u8], Box<InFlight>> =
             BaseRecord::with_opaque_to(&self.topic, sent).partition(number).payload(&bytes);
         if let Some(context) = context {
-            let add = |headers: OwnedHeaders, (key, value): (&str, String)| {
-                headers.insert(Header { key, value: Some(&value) })
-            };
-            message = message.headers(context.headers().fold(OwnedHeaders::new(), add));
+            let headers = context.headers().map(|(name, value)| (name, Some(value)));
+            message = message.headers(headers::to_native(headers));
         }
         loop {
             match self.producer.send(message) {

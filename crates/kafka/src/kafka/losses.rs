@@ -7,46 +7,22 @@
 //! by compaction. Pure: no clock, no broker.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// A range of offsets in one partition that were deleted before they were read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lost {
-    /// The partition.
-    pub partition: u32,
-    /// The first lost offset.
-    pub from: u64,
-    /// The offset after the last lost one.
-    pub to: u64,
-}
-
-impl Lost {
-    /// Returns the number of lost offsets. The number of lost messages is the same or smaller, because
-    /// transaction markers have offsets too.
-    #[must_use]
-    pub(crate) fn count(&self) -> u64 {
-        self.to - self.from
-    }
-}
-
-/// The losses found so far, by partition.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Losses(BTreeMap<u32, Lost>);
+/// The ranges of lost offsets, by partition. A range has as many lost messages as offsets, or fewer, because
+/// transaction markers have offsets too.
+#[derive(Debug, Default)]
+pub(super) struct Losses(pub(super) BTreeMap<u32, Range<u64>>);
 
 impl Losses {
     /// Compares the committed offset with the start of the partition, and records a loss. A recorded loss is
     /// kept even if a later attempt does not find it: the earlier attempt may have committed the offset after
     /// the loss without receiving the confirmation.
-    pub(crate) fn compare(&mut self, partition: u32, committed: u64, log_start: u64) {
+    pub(super) fn compare(&mut self, partition: u32, committed: u64, log_start: u64) {
         if committed < log_start {
-            let new = Lost { partition, from: committed, to: log_start };
-            let lost = self.0.entry(partition).or_insert(new);
-            lost.to = lost.to.max(log_start);
+            let lost = self.0.entry(partition).or_insert(committed..log_start);
+            lost.end = lost.end.max(log_start);
         }
-    }
-
-    /// Returns all losses, by partition.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Lost> {
-        self.0.values()
     }
 }
 
@@ -59,14 +35,12 @@ mod tests {
         let mut losses = Losses::default();
         losses.compare(0, 10, 10);
         losses.compare(1, 10, 3);
-        assert_eq!(losses.iter().count(), 0, "nothing is lost");
+        assert!(losses.0.is_empty(), "nothing is lost");
         losses.compare(2, 4, 10);
         losses.compare(2, 4, 12); // retention continues while commits fail
         losses.compare(2, 12, 12); // the commit succeeded, though an error was reported
         losses.compare(2, 12, 15); // retention continues
         losses.compare(0, 1, 2);
-        let found: Vec<_> =
-            losses.iter().map(|lost| (lost.partition, lost.from, lost.to, lost.count())).collect();
-        assert_eq!(found, [(0, 1, 2, 1), (2, 4, 15, 11)]);
+        assert_eq!(losses.0, BTreeMap::from([(0, 1..2), (2, 4..15)]));
     }
 }

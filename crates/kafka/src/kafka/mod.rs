@@ -7,7 +7,7 @@
 //! pages ◄ assignments (losses), page_session (session)
 //! log_writer ─► log ─► partition_reader ─► owner ─► dead_letter, transactions
 //! ```
-//! The worker uses these modules; none of them depends on it.
+//! The worker uses these modules; none of them depends on it. No other folder names the client library.
 
 pub(crate) mod assignments;
 mod authorities;
@@ -15,8 +15,9 @@ mod changelog_topic;
 pub(crate) mod client;
 pub(crate) mod dead_letter;
 pub(crate) mod events;
-pub(crate) mod headers;
+mod headers;
 pub(crate) mod identity;
+pub(crate) mod log_member;
 pub(crate) mod log_writer;
 mod losses;
 pub(crate) mod open_ranges;
@@ -27,7 +28,7 @@ pub(crate) mod polled;
 pub(crate) mod ports;
 pub(crate) mod received;
 mod repeats;
-pub(crate) mod sample;
+pub(crate) mod rights;
 pub(crate) mod session;
 pub(crate) mod tail;
 pub(crate) mod topic_id;

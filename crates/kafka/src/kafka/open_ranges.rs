@@ -7,20 +7,8 @@ use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
 use super::events::ClientEvents;
+use super::ports::OpenRange;
 use leitong_pipeline::config::kafka::KafkaConfig;
-
-/// A part of a partition that a `read_committed` consumer cannot see yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OpenRange {
-    /// The topic.
-    pub topic: String,
-    /// The partition.
-    pub partition: u32,
-    /// Offset of the first record of the oldest open transaction (the *last stable offset*).
-    pub from: u64,
-    /// Offset after the last record (the *high watermark*).
-    pub to: u64,
-}
 
 /// Clients that request the end offsets of the topics that owners write to.
 pub(crate) struct OutputEnds<'a> {
@@ -74,15 +62,15 @@ impl<'a> OutputEnds<'a> {
     pub(crate) fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
         let outputs = self.outputs(log_partition)?;
         // The end of all records is read first. Otherwise records written in between would look uncommitted.
-        let to = ends(&self.all, &outputs)?;
-        let from = ends(&self.committed, &outputs)?;
+        let to = ask_ends(&self.all, &outputs)?;
+        let from = ask_ends(&self.committed, &outputs)?;
         let ranges = outputs.into_iter().zip(from.into_iter().zip(to)).filter(|(_, (from, to))| from < to);
         Ok(ranges.map(|((topic, partition), (from, to))| OpenRange { topic, partition, from, to }).collect())
     }
 }
 
 /// Returns the ends of these partitions as `client` sees them, with one request per broker.
-fn ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> anyhow::Result<Vec<u64>> {
+fn ask_ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> anyhow::Result<Vec<u64>> {
     let mut wanted = TopicPartitionList::with_capacity(partitions.len());
     for (topic, partition) in partitions {
         // In this request, `End` is a special timestamp that asks for the end offset.

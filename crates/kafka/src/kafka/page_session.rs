@@ -9,13 +9,13 @@ use super::session::Session;
 /// The state that consumer and producer of one session share.
 #[derive(Default)]
 pub(crate) struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     changed: Condvar,
 }
 
 /// A session, and the reasons for its end.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct SessionState {
     /// Assignments and records in flight.
     pub session: Session,
     /// Reason why the session has ended.
@@ -32,7 +32,7 @@ pub(crate) struct State {
 
 impl Shared {
     /// Locks the state.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -49,7 +49,7 @@ impl Shared {
 
     /// Waits until `done` returns true, at most for `patience`. Returns false if time ran out or the session
     /// is broken.
-    pub(crate) fn wait(&self, patience: Duration, done: impl Fn(&State) -> bool) -> bool {
+    pub(crate) fn wait(&self, patience: Duration, done: impl Fn(&SessionState) -> bool) -> bool {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
         loop {

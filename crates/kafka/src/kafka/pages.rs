@@ -5,7 +5,6 @@
 //! [`PageConsumer::poll`], on the caller's thread. Memory: a message keeps the broker's whole answer alive,
 //! at most 1 MB per partition.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,31 +49,26 @@ impl Assigned<'_> {
     /// Returns the approximate bytes of memory that the message holds.
     #[must_use]
     pub(crate) fn bytes(&self) -> usize {
-        let headers = self.message.headers().map_or(0, |all| {
-            headers::all(all).map(|(name, value)| name.len() + value.map_or(0, <[u8]>::len) + 64).sum()
-        });
+        let headers = self.message.headers().into_iter().flat_map(headers::all);
+        let headers: usize =
+            headers.map(|(name, value)| name.len() + value.map_or(0, <[u8]>::len) + 64).sum();
         self.message.payload_len() + self.message.key_len() + headers + size_of::<Self>()
     }
 
     /// Returns the trace context in the message's headers, if there is one.
     pub(crate) fn trace_context(&self) -> Option<TraceContext> {
-        self.message.headers().and_then(headers::trace_context)
+        TraceContext::from_headers(self.message.headers().into_iter().flat_map(headers::all))
     }
 
     /// Returns the message. Its value is not copied; key and headers are.
     #[must_use]
     pub(crate) fn message(&self) -> Message<'_> {
-        let headers = self.message.headers().map_or_else(Vec::new, |all| {
-            let owned =
-                |(name, value): (Cow<'_, str>, Option<&[u8]>)| (name.into_owned(), value.map(<[u8]>::to_vec));
-            headers::all(all).map(owned).collect()
-        });
         // A record without a time counts as read now. If it is read again, the time may differ, and the first
         // one in the log is used.
         let now = Timestamp::now();
         let received = Received {
             key: self.message.key().map(<[u8]>::to_vec),
-            headers,
+            headers: headers::copy(self.message.headers()),
             log_time: Some(
                 self.origin.timestamp_ms.and_then(Timestamp::from_ms).map_or(now, |time| time.min(now)),
             ),
@@ -169,8 +163,17 @@ impl PageConsumer {
         Some(Assigned { message, place, origin, read_at })
     }
 
-    /// Commits the offsets of records that were delivered since the last commit.
-    pub(crate) fn commit(&self, mode: CommitMode) {
+    /// Commits the offsets of records that were delivered since the last commit, without waiting for the answer.
+    pub(crate) fn commit(&self) {
+        self.commit_in(CommitMode::Async);
+    }
+
+    /// Commits like [`Self::commit`], and waits for the answer.
+    pub(crate) fn commit_and_wait(&self) {
+        self.commit_in(CommitMode::Sync);
+    }
+
+    fn commit_in(&self, mode: CommitMode) {
         let committable = self.shared.lock().session.take_committable();
         commit(&self.consumer, &self.topic, &self.topics.ids(), &committable, mode);
     }

@@ -10,16 +10,15 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
-use rdkafka::message::Message;
+use rdkafka::message::{BorrowedMessage, Message};
 use rdkafka::{Offset, TopicPartitionList};
 
+use leitong_pipeline::config::kafka::KafkaConfig;
 use crate::kafka::client::{self, CALL_TIMEOUT};
 use crate::kafka::events::ClientEvents;
-use crate::kafka::headers::AsBorrowed;
-use crate::kafka::ports::{ReadMode, Reader, Step};
-use leitong_cluster::log::LogPlace;
+use crate::kafka::headers;
+use crate::kafka::ports::{HeadersRead, ReadMode, Reader, Record, Step};
 use leitong_graph::telemetry::metrics;
-use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Reader of one partition.
 pub(crate) struct PartitionReader {
@@ -92,7 +91,7 @@ impl Reader for PartitionReader {
         }
     }
 
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message<Headers: AsBorrowed>>> {
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Record>> {
         match self.consumer.poll(timeout) {
             None => Ok(Step::Nothing),
             Some(Ok(message)) => Ok(Step::Record(message)),
@@ -127,11 +126,24 @@ impl Drop for PartitionReader {
     }
 }
 
-/// Returns the place of a message in the log.
-#[must_use]
-pub(crate) fn place(message: &impl Message) -> LogPlace {
-    LogPlace {
-        offset: u64::try_from(message.offset()).unwrap_or(0),
-        timestamp_ms: message.timestamp().to_millis(),
+impl Record for BorrowedMessage<'_> {
+    fn offset(&self) -> u64 {
+        u64::try_from(Message::offset(self)).unwrap_or(0)
+    }
+
+    fn timestamp_ms(&self) -> Option<i64> {
+        self.timestamp().to_millis()
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        Message::key(self)
+    }
+
+    fn value(&self) -> Option<&[u8]> {
+        self.payload()
+    }
+
+    fn headers(&self) -> HeadersRead<'_> {
+        Box::new(Message::headers(self).into_iter().flat_map(headers::all))
     }
 }

@@ -12,7 +12,8 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use rdkafka::producer::{BaseProducer, Producer, ProducerContext, PurgeConfig};
 
-use super::client::{self, ClientError};
+use super::client;
+use super::ports::ClientError;
 
 /// Duration of one step of polling. A dropped producer lives on for at most this time, without messages.
 const STEP: Duration = Duration::from_secs(1);

@@ -1,14 +1,14 @@
 //! The interface between an owner and Kafka, which a simulation can implement as well: a [`Reader`] of one
-//! partition, and a [`TransactionClient`], which is one producer epoch of a transactional id.
+//! partition, and a [`TransactionClient`], which is one producer epoch of a transactional id. Records, headers and
+//! errors are those of no client.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use rdkafka::error::RDKafkaErrorCode;
-use rdkafka::message::{Headers, Message, OwnedHeaders};
 use thiserror::Error;
 
-use super::headers::AsBorrowed;
 use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
+use leitong_cluster::log::LogPlace;
 
 /// Timeout of one step of reading.
 const READ_STEP: Duration = Duration::from_millis(100);
@@ -48,7 +48,7 @@ pub(crate) trait Reader {
     ///
     /// # Errors
     /// Fails if the records to be read do not exist any more. Temporary errors are waited out.
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message<Headers: AsBorrowed>>>;
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Record>>;
 
     /// Returns the first offset that exists, and the offset after the last committed record.
     ///
@@ -103,59 +103,59 @@ pub(crate) trait Reader {
     }
 }
 
-/// A record as a reader sees it. (rdkafka's `Message` cannot be a trait object.)
+/// A record as a reader sees it.
 pub(crate) trait Record {
     /// Returns its offset.
     fn offset(&self) -> u64;
+    /// Returns the time in its header, in milliseconds since 1970.
+    fn timestamp_ms(&self) -> Option<i64>;
     /// Returns its key.
     fn key(&self) -> Option<&[u8]>;
     /// Returns its value.
     fn value(&self) -> Option<&[u8]>;
+    /// Returns its headers in their order.
+    fn headers(&self) -> HeadersRead<'_>;
+
+    /// Returns its place in the log.
+    fn place(&self) -> LogPlace {
+        LogPlace { offset: self.offset(), timestamp_ms: self.timestamp_ms() }
+    }
+
     /// Returns the log record that caused this record, if a header names it.
-    fn origin(&self) -> Option<LogOrigin>;
-}
-
-impl<M: Message> Record for M {
-    fn offset(&self) -> u64 {
-        u64::try_from(Message::offset(self)).unwrap_or(0)
-    }
-
-    fn key(&self) -> Option<&[u8]> {
-        Message::key(self)
-    }
-
-    fn value(&self) -> Option<&[u8]> {
-        self.payload()
-    }
-
     fn origin(&self) -> Option<LogOrigin> {
         // The last such header is ours; earlier ones came with the page.
-        let ours = self.headers()?.iter().filter(|header| header.key == LOG_ORIGIN).last()?;
-        std::str::from_utf8(ours.value?).ok()?.parse().ok()
+        let (_, value) = self.headers().filter(|(name, _)| name == LOG_ORIGIN).last()?;
+        std::str::from_utf8(value?).ok()?.parse().ok()
     }
 }
+
+/// The names and values of a record's headers.
+pub(crate) type HeadersRead<'a> = Box<dyn Iterator<Item = (Cow<'a, str>, Option<&'a [u8]>)> + 'a>;
+
+/// Name and value of a header to write.
+pub(crate) type Header = (Cow<'static, str>, Option<Vec<u8>>);
 
 /// A record that a transaction writes.
 pub(crate) struct Outgoing<'a> {
     /// The topic.
-    pub topic: &'a str,
+    pub(crate) topic: &'a str,
     /// Partition; `None` if it is chosen by the key.
-    pub partition: Option<u32>,
+    pub(crate) partition: Option<u32>,
     /// Key of the record.
-    pub key: Option<&'a Vec<u8>>,
+    pub(crate) key: Option<&'a Vec<u8>>,
     /// Value; `None` is a tombstone.
-    pub value: Option<&'a Vec<u8>>,
+    pub(crate) value: Option<&'a Vec<u8>>,
     /// Headers of the record.
-    pub headers: Option<&'a OwnedHeaders>,
+    pub(crate) headers: &'a [Header],
 }
 
 /// Place where a record was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Delivered {
     /// The partition of the topic.
-    pub partition: u32,
+    pub(crate) partition: u32,
     /// The offset in the partition.
-    pub offset: u64,
+    pub(crate) offset: u64,
 }
 
 /// Reason why a request was not served, or may not have been served.
@@ -174,12 +174,41 @@ pub(crate) enum RequestError {
         topic: String,
         /// Bytes of the record's value.
         bytes: usize,
-        /// Error code of the broker.
-        code: RDKafkaErrorCode,
+        /// The broker's error.
+        code: String,
     },
     /// Any other error: an unavailable broker, a rebalance, a timeout.
     #[error("{0}")]
     Failed(String),
+}
+
+/// Reason why a client cannot be created.
+#[derive(Debug, Error)]
+pub(crate) enum ClientError {
+    /// The client library rejects a property.
+    #[error("kafka.properties.{property}: {problem}")]
+    Property {
+        /// Name of the property.
+        property: String,
+        /// The message of the library, without the value.
+        problem: String,
+    },
+    /// The client library cannot start.
+    #[error("kafka.properties: librdkafka cannot create a client with these properties: {0}")]
+    Start(String),
+}
+
+/// A part of a partition that a `read_committed` consumer cannot see yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OpenRange {
+    /// The topic.
+    pub(crate) topic: String,
+    /// The partition.
+    pub(crate) partition: u32,
+    /// Offset of the first record of the oldest open transaction (the *last stable offset*).
+    pub(crate) from: u64,
+    /// Offset after the last record (the *high watermark*).
+    pub(crate) to: u64,
 }
 
 /// A producer with a transactional id. After [`Self::init_transactions`] it stands for one epoch of the id.

@@ -28,7 +28,6 @@ pub(crate) struct Ticket {
 pub(crate) struct Session {
     assignments: BTreeMap<u32, Assignment>,
     last_assignment: u64,
-    in_flight: usize,
 }
 
 #[derive(Debug)]
@@ -95,9 +94,7 @@ impl Session {
 
     /// Ends the assignment of a source partition.
     pub(crate) fn revoke(&mut self, partition: u32) {
-        if let Some(assignment) = self.assignments.remove(&partition) {
-            self.in_flight -= assignment.window.iter().filter(|sent| !sent.delivered).count();
-        }
+        self.assignments.remove(&partition);
     }
 
     /// Returns the current assignment of a source partition.
@@ -122,7 +119,6 @@ impl Session {
         let previous_offset = assignment.sent.insert(log_partition, offset);
         let number = assignment.first_number + assignment.window.len() as u64;
         assignment.window.push_back(Sent { next_offset: offset + 1, delivered: false });
-        self.in_flight += 1;
         Some((previous_offset, Ticket { assignment: assignment_id, partition, number }))
     }
 
@@ -146,11 +142,8 @@ impl Session {
             return;
         };
         let at = ticket.number.checked_sub(assignment.first_number).and_then(|at| usize::try_from(at).ok());
-        if let Some(sent) = at.and_then(|at| assignment.window.get_mut(at))
-            && !sent.delivered
-        {
+        if let Some(sent) = at.and_then(|at| assignment.window.get_mut(at)) {
             sent.delivered = true;
-            self.in_flight -= 1;
         }
         assignment.advance();
     }
@@ -165,16 +158,11 @@ impl Session {
         news.collect()
     }
 
-    /// Returns the number of records sent but not yet delivered, in all source partitions or in one.
+    /// Returns the number of records of a source partition that were sent and are not delivered yet.
     #[must_use]
-    pub(crate) fn in_flight(&self, partition: Option<u32>) -> usize {
-        match partition {
-            None => self.in_flight,
-            Some(partition) => self
-                .assignments
-                .get(&partition)
-                .map_or(0, |assignment| assignment.window.iter().filter(|sent| !sent.delivered).count()),
-        }
+    pub(crate) fn in_flight(&self, partition: u32) -> usize {
+        let assignment = self.assignments.get(&partition);
+        assignment.map_or(0, |assignment| assignment.window.iter().filter(|sent| !sent.delivered).count())
     }
 }
 
@@ -207,12 +195,12 @@ mod tests {
             (5..9).map(|o| session.send(assignment, 0, o * 2, 0).expect("assigned").1).collect();
         session.delivered(tickets[1]);
         session.delivered(tickets[1]);
-        assert_eq!((session.take_committable(), session.in_flight(None)), (vec![], 3));
+        assert_eq!((session.take_committable(), session.in_flight(0)), (vec![], 3));
         session.delivered(tickets[0]);
         assert_eq!((session.take_committable(), session.take_committable()), (vec![(0, 13)], vec![]));
         session.delivered(tickets[3]);
         session.delivered(tickets[2]);
-        assert_eq!((session.take_committable(), session.in_flight(Some(0))), (vec![(0, 17)], 0));
+        assert_eq!((session.take_committable(), session.in_flight(0)), (vec![(0, 17)], 0));
         assert_eq!(session.assignments[&0].committable, Some(17));
     }
 
@@ -224,7 +212,7 @@ mod tests {
         let new = session.assign(0);
         assert!(session.send(old, 0, 2, 0).is_none());
         session.delivered(ticket);
-        assert_eq!((session.take_committable(), session.in_flight(None)), (vec![], 0));
+        assert_eq!((session.take_committable(), session.in_flight(0)), (vec![], 0));
         assert_eq!(session.assignment(0), Some(new));
         session.close(0);
         assert!(session.send(new, 0, 1, 0).is_none());

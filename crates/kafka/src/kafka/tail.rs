@@ -78,7 +78,8 @@ impl Tail {
         }
         if partitions.is_empty() {
             bail!(
-                "topic {topic} does not exist; create it with `leitong topics create`, or correct kafka.topics"
+                "topic {topic} does not exist; correct its name, or create the topics of kafka.topics with `leitong \
+                 topics create`"
             );
         }
         if let Start::Time(_) = start {
@@ -160,12 +161,7 @@ impl Tail {
                 timestamp_ms: message.timestamp().to_millis(),
                 key: message.key().map(<[u8]>::to_vec),
                 value: message.payload().map(<[u8]>::to_vec),
-                headers: message.headers().map_or_else(Vec::new, |headers| {
-                    let owned = |(name, value): (std::borrow::Cow<'_, str>, Option<&[u8]>)| {
-                        (name.into_owned(), value.map(<[u8]>::to_vec))
-                    };
-                    headers::all(headers).map(owned).collect()
-                }),
+                headers: headers::copy(message.headers()),
             })),
             Some(Err(KafkaError::PartitionEOF(partition))) => {
                 self.read_to_end.insert(partition);

@@ -23,7 +23,7 @@ use leitong_pipeline::config::kafka::KafkaConfig;
 pub(super) const NEWS_PAUSE: Duration = Duration::from_millis(50);
 
 /// The requirements on a topic.
-struct Wanted<'a> {
+struct Requirements<'a> {
     name: &'a str,
     partitions: u32,
     /// True if the number of partitions can never change, since stored data depends on it.
@@ -203,17 +203,17 @@ impl<'a> Topics<'a> {
         self.partition_count(&self.config.topics.fingerprints)
     }
 
-    fn wanted(&self) -> [Wanted<'a>; 5] {
+    fn wanted(&self) -> [Requirements<'a>; 5] {
         let (topics, create) = (&self.config.topics, &self.config.create);
-        let topic = |name, partitions, cleanup| Wanted {
+        let topic = |name, partitions, cleanup| Requirements {
             name,
             partitions,
             partitions_fixed: false,
             cleanup,
             large: false,
         };
-        let fixed = |wanted| Wanted { partitions_fixed: true, ..wanted };
-        let large = |wanted| Wanted { large: true, ..wanted };
+        let fixed = |wanted| Requirements { partitions_fixed: true, ..wanted };
+        let large = |wanted| Requirements { large: true, ..wanted };
         [
             topic(&topics.pages, create.page_partitions, Cleanup::Any),
             fixed(large(topic(&topics.fingerprints, create.log_partitions, Cleanup::Delete))),
@@ -272,7 +272,7 @@ impl<'a> Topics<'a> {
         asked.map_err(|problem| anyhow!("cannot read the settings of topic {topic}: {problem}"))
     }
 
-    fn config_differences(&self, wanted: &Wanted<'_>, described: &ConfigResource) -> Vec<String> {
+    fn config_differences(&self, wanted: &Requirements<'_>, described: &ConfigResource) -> Vec<String> {
         let value =
             |name: &str| described.get(name).and_then(|entry| entry.value.clone()).unwrap_or_default();
         let mut problems = Vec::new();

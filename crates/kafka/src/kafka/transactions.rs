@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
@@ -22,10 +21,12 @@ use rdkafka::util::Timeout;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 
 use crate::backoff::backoff;
-use crate::kafka::client::{self, ClientError};
-use crate::kafka::events::ClientEvents;
-use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 use leitong_pipeline::config::kafka::KafkaConfig;
+use crate::kafka::client;
+use crate::kafka::events::ClientEvents;
+use crate::kafka::headers;
+use crate::kafka::log_member::Generation;
+use crate::kafka::ports::{ClientError, Delivered, Outgoing, RequestError, TransactionClient};
 
 /// Duration above which a commit may have been repeated without a log line.
 const SLOW_COMMIT: Duration = Duration::from_secs(2);
@@ -128,7 +129,7 @@ fn explain_delivery(failed: (String, usize, RDKafkaErrorCode), text: &str) -> Re
             | Code::InvalidRecord
             | Code::InvalidMessage
             | Code::PolicyViolation),
-        ) => RequestError::Refused { topic, bytes, code },
+        ) => RequestError::Refused { topic, bytes, code: code.to_string() },
         (topic, _, code) => {
             RequestError::Failed(format!("{text}: a record for topic {topic} was not delivered: {code}"))
         }
@@ -136,7 +137,7 @@ fn explain_delivery(failed: (String, usize, RDKafkaErrorCode), text: &str) -> Re
 }
 
 impl TransactionClient for KafkaTransactions {
-    type Group = ConsumerGroupMetadata;
+    type Group = Generation;
 
     /// Takes the transactional id. librdkafka waits 500 ms before it looks for the coordinator again, and
     /// again 500 ms each time the coordinator is still ending the former owner's transaction. So brokers are
@@ -179,7 +180,10 @@ impl TransactionClient for KafkaTransactions {
         let mut message: BaseRecord<'_, Vec<u8>, Vec<u8>, usize> =
             BaseRecord::with_opaque_to(record.topic, number);
         (message.key, message.payload) = (record.key, record.value);
-        message.headers = record.headers.cloned();
+        if !record.headers.is_empty() {
+            let headers = record.headers.iter().map(|(name, value)| (name, value.as_ref()));
+            message.headers = Some(headers::to_native(headers));
+        }
         if let Some(partition) = record.partition {
             let partition = i32::try_from(partition);
             let partition = partition.map_err(|_| RequestError::Failed("no such partition".to_owned()))?;
@@ -198,7 +202,8 @@ impl TransactionClient for KafkaTransactions {
                     message,
                 )) => {
                     let bytes = message.payload.map_or(0, Vec::len);
-                    return Err(RequestError::Refused { topic: record.topic.to_owned(), bytes, code });
+                    let (topic, code) = (record.topic.to_owned(), code.to_string());
+                    return Err(RequestError::Refused { topic, bytes, code });
                 }
                 Err((error, _)) => return Err(self.explain(&error)),
             }
@@ -229,12 +234,7 @@ impl TransactionClient for KafkaTransactions {
         self.state.lock().delivered.clone()
     }
 
-    fn send_offset(
-        &self,
-        log_partition: u32,
-        offset: u64,
-        group: &ConsumerGroupMetadata,
-    ) -> Result<(), RequestError> {
+    fn send_offset(&self, log_partition: u32, offset: u64, group: &Generation) -> Result<(), RequestError> {
         let mut offsets = TopicPartitionList::new();
         let invalid =
             || RequestError::Failed(format!("the log has no offset {offset} in partition {log_partition}"));

@@ -6,27 +6,18 @@
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::time::Duration;
-
-use rdkafka::ClientConfig;
-use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::producer::{BaseProducer, Producer};
 
 use super::{Accepted, Roles, resources, startup};
 use crate::kafka::client;
-use crate::kafka::events::ClientEvents;
 use crate::kafka::identity::TopicWatch;
-use crate::kafka::topic_id::{Operation, allowed};
+use crate::kafka::rights;
+use crate::kafka::topic_id::Operation;
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use leitong_http::api::Token;
 use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::kafka::KafkaConfig;
 use leitong_pipeline::config::{ApiConfig, Config};
 use leitong_store::blocks::BlockStore;
-
-/// Timeout for answers of brokers.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,25 +204,14 @@ impl Findings {
             (roles.cluster, client::cluster_group(config), &config.topics.fingerprints),
         ];
         for (_, group, topic) in groups.iter().filter(|(wanted, ..)| *wanted) {
-            if let Err(error) = may_read_offsets(config, group, topic) {
+            if let Err(error) = rights::read_offsets(config, group, topic) {
                 self.refused("rights", format!("consumer group {group}: {error:#}; grant this user Read"));
             }
         }
         if roles.cluster
-            && let Err((id, error)) = may_begin_transactions(config)
+            && let Err(problem) = rights::begin_transactions(config)
         {
-            let remedy = match error.downcast_ref().and_then(KafkaError::rdkafka_error_code) {
-                Some(RDKafkaErrorCode::InvalidTransactionTimeout) => {
-                    "lower transaction.timeout.ms in [kafka.properties], or raise transaction.max.timeout.ms of \
-                     the brokers"
-                        .to_owned()
-                }
-                _ => format!(
-                    "grant this user Write on transactional ids that begin with {:?} (kafka.app)",
-                    config.app
-                ),
-            };
-            self.refused("rights", format!("transactional id {id}: {error}; {remedy}"));
+            self.refused("rights", problem);
         }
         if self.0.len() == before {
             self.right("rights", "topics, consumer groups and transactional ids may be used");
@@ -255,9 +235,7 @@ impl Findings {
             needed.push((&topics.centroids, vec![Read, Describe, DescribeConfigs]));
         }
         let names: Vec<&str> = needed.iter().map(|(topic, _)| *topic).collect();
-        let client: BaseConsumer<ClientEvents> =
-            client::create(&client::partition_reader(config), ClientEvents::new("admin"))?;
-        for ((topic, wanted), allowed) in needed.iter().zip(allowed(client.client(), &names, TIMEOUT)?) {
+        for ((topic, wanted), allowed) in needed.iter().zip(rights::on_topics(config, &names)?) {
             let lacks = allowed.lacks(wanted);
             // Without the right to delete, the changelog only grows.
             let (deletes, lacks): (Vec<_>, Vec<_>) = lacks.into_iter().partition(|lack| *lack == Delete);
@@ -283,28 +261,4 @@ impl Findings {
             Err(error) => self.refused("tables", format!("{error:#}")),
         }
     }
-}
-
-/// Reads a group's committed offset, to check the right to do so.
-fn may_read_offsets(config: &KafkaConfig, group: &str, topic: &str) -> anyhow::Result<()> {
-    let mut settings = client::partition_reader(config);
-    settings.set("group.id", group);
-    let consumer: BaseConsumer<ClientEvents> = client::create(&settings, ClientEvents::new("admin"))?;
-    let mut wanted = rdkafka::TopicPartitionList::new();
-    wanted.add_partition(topic, 0);
-    let committed = consumer.committed_offsets(wanted, TIMEOUT)?;
-    committed.elements().into_iter().try_for_each(|element| Ok(element.error()?))
-}
-
-/// Registers a transactional id that no owner uses, to check the right to do so. Returns the id with the
-/// error.
-fn may_begin_transactions(config: &KafkaConfig) -> Result<(), (String, anyhow::Error)> {
-    let id = format!("{}-check", config.app);
-    let mut settings: ClientConfig = client::transactional_producer(config, 0);
-    settings.set("transactional.id", &id);
-    let taken = || -> anyhow::Result<()> {
-        let producer: BaseProducer<ClientEvents> = client::create(&settings, ClientEvents::new("admin"))?;
-        Ok(producer.init_transactions(TIMEOUT)?)
-    };
-    taken().map_err(|error| (id, error))
 }

@@ -1,20 +1,14 @@
 //! The cluster stage over Kafka: a member of the consumer group that assigns the log's partitions, and one
 //! owner thread for each assigned partition.
 //!
-//! The member reads no records: its partitions stay paused. Each owner has a separate reader, which starts at
-//! the offset that its table has reached. So polling never waits for a restore or a transaction, and no
+//! The member reads no records. Each owner has a separate reader, which starts at the offset that its table has
+//! reached. So polling never waits for a restore or a transaction, and no
 //! partition waits for another.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-use anyhow::{Context, bail};
-use rdkafka::TopicPartitionList;
-use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
-use rdkafka::error::KafkaError;
 
 use super::api::LookUpApi;
 use super::kafka_world::KafkaWorld;
@@ -23,39 +17,30 @@ use super::role::{ClusterRole, RoleSettings};
 use super::stop::Stop;
 use super::{Accepted, deletion, snapshots, standby};
 use crate::backoff::backoff;
-use crate::kafka::client;
-use crate::kafka::events::{ClientEvents, reports_by_events};
+use leitong_pipeline::config::Config;
 use crate::kafka::identity::TopicWatch;
+use crate::kafka::log_member::{Assignee, LogMember};
+use leitong_pipeline::FingerprintStage;
 use leitong_graph::telemetry::health::StageHealth;
 use leitong_graph::telemetry::metrics;
-use leitong_pipeline::FingerprintStage;
-use leitong_pipeline::config::Config;
 
 /// Timeout for the owner of a revoked partition to end its transaction. It is longer than a transaction may
 /// take (`transaction.timeout.ms`, 10 s by default).
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// The cluster role over Kafka.
-type Role = ClusterRole<KafkaWorld<Member>>;
+type Role = ClusterRole<KafkaWorld>;
 
 /// The owners in this process, one for each assigned partition.
 struct Owners {
     role: Arc<Role>,
     running: Mutex<BTreeMap<u32, Running>>,
-    /// True while the member is leaving the group. New assignments then get no owner.
-    leaving: AtomicBool,
 }
 
 /// A running owner.
 struct Running {
     stop: Stop,
     thread: JoinHandle<()>,
-}
-
-/// The context of the group member. rdkafka calls it for reports and rebalances while the member polls.
-struct Member {
-    events: ClientEvents,
-    owners: Arc<Owners>,
 }
 
 /// Runs the cluster stage until `stop` is raised.
@@ -81,7 +66,7 @@ pub(crate) fn run(
     };
     let world = KafkaWorld::new(Arc::clone(config), Arc::clone(topics));
     let role = Arc::new(Role::new(world, settings, Arc::clone(health), stop.clone()));
-    let owners = Arc::new(Owners { role, running: Mutex::default(), leaving: AtomicBool::new(false) });
+    let owners = Arc::new(Owners { role, running: Mutex::default() });
     // Dropped last, so requests are answered while owners end.
     let _api = LookUpApi::start(&owners.role, stage)?;
     let (owners, role) = (&owners, &*owners.role);
@@ -109,18 +94,14 @@ pub(crate) fn run(
 fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyhow::Result<()> {
     let config = &owners.role.config;
     while !stop.is_requested() {
-        let context =
-            Member { events: ClientEvents::new("cluster").joins(health), owners: Arc::clone(owners) };
-        let member: BaseConsumer<Member> = client::create(&client::log_member(&config.kafka), context)?;
-        let member = Arc::new(member);
+        let assignee = Arc::clone(owners) as Arc<dyn Assignee>;
+        let member = Arc::new(LogMember::join(&config.kafka, health, assignee)?);
         owners.role.world.join(&member);
-        member.subscribe(&[&config.kafka.topics.fingerprints]).context("cannot subscribe to the log")?;
         let result = poll(&member, health, stop);
-        owners.leaving.store(true, Ordering::SeqCst);
+        member.leave();
         // Leaves the group after the owners have ended their transactions.
         owners.stop_all();
         drop(member);
-        owners.leaving.store(false, Ordering::SeqCst);
         if let Some(error) = owners.role.take_refused() {
             return Err(error);
         }
@@ -134,16 +115,11 @@ fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyh
     Ok(())
 }
 
-fn poll(member: &BaseConsumer<Member>, health: &StageHealth, stop: &Stop) -> anyhow::Result<()> {
+fn poll(member: &LogMember, health: &StageHealth, stop: &Stop) -> anyhow::Result<()> {
     while !stop.is_requested() {
         health.tick();
         metrics::owned("cluster", health.partitions());
-        match member.poll(Duration::from_millis(200)) {
-            // Messages are ignored; the partitions are paused.
-            None | Some(Ok(_)) => {}
-            Some(Err(KafkaError::MessageConsumptionFatal(error))) => bail!("{error}"),
-            Some(Err(error)) => tracing::debug!(%error, "waiting for the broker"),
-        }
+        member.poll(Duration::from_millis(200))?;
     }
     Ok(())
 }
@@ -210,44 +186,17 @@ impl Owners {
     }
 }
 
-reports_by_events!(Member);
-
-impl ConsumerContext for Member {
-    fn pre_rebalance(&self, member: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        match rebalance {
-            Rebalance::Revoke(partitions) => {
-                let (numbers, lost) = (numbers(partitions), member.assignment_lost());
-                tracing::info!(partitions = ?numbers, lost, "log: partitions revoked");
-                // A lost partition may have a new owner, which ends the open transaction.
-                let timeout = if lost { Duration::ZERO } else { REVOKE_TIMEOUT };
-                self.owners.stop(&numbers, timeout);
-                self.owners.role.health.revoked(numbers.len());
-            }
-            Rebalance::Error(error) => {
-                tracing::warn!(%error, "log: partitions were not reassigned, because the rebalance of the group failed");
-            }
-            Rebalance::Assign(_) => {}
-        }
+impl Assignee for Owners {
+    fn assign(&self, partitions: &[u32]) {
+        self.start(partitions);
+        self.role.health.assigned(partitions.len());
     }
 
-    fn post_rebalance(&self, member: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        if let Rebalance::Assign(partitions) = rebalance
-            && !self.owners.leaving.load(Ordering::SeqCst)
-        {
-            if let Err(error) = member.pause(partitions) {
-                tracing::warn!(%error, "messages of the log are fetched twice, because the group's consumer cannot be \
-                                        paused");
-            }
-            let numbers = numbers(partitions);
-            tracing::info!(partitions = ?numbers, "log: partitions assigned");
-            self.owners.start(&numbers);
-            self.owners.role.health.assigned(numbers.len());
-        }
+    fn revoke(&self, partitions: &[u32], lost: bool) {
+        // A lost partition may have a new owner, which ends the open transaction.
+        self.stop(partitions, if lost { Duration::ZERO } else { REVOKE_TIMEOUT });
+        self.role.health.revoked(partitions.len());
     }
-}
-
-fn numbers(partitions: &TopicPartitionList) -> Vec<u32> {
-    partitions.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,7 +1,7 @@
 //! Lets brokers delete expired records of the changelog. Runs in a thread next to the owners.
 //!
 //! ```text
-//! owner ─ what its committed table needs ─► needed.rs ─► first offset that is needed ─► brokers delete before it
+//! owner ─ what its committed table needs ─► `needed` ─► first offset that is needed ─► brokers delete before it
 //! ```
 //! Invariants: records that the last committed position needs are never deleted. This also holds for a late
 //! request of an owner that has lost its partition, because expired centroids stay expired
@@ -14,7 +14,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::needed::Committed;
 use super::ports::World;
 use super::restore::place;
 use super::role::ClusterRole;
@@ -25,6 +24,19 @@ use leitong_graph::telemetry::metrics;
 /// Maximum ratio of unexpired to expired centroids at which expired ones are deleted.
 const UNEXPIRED_PER_EXPIRED_MAX: u64 = 16;
 
+/// The committed state of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Committed {
+    /// The number of the oldest unexpired centroid.
+    pub(crate) first: u64,
+    /// Number of unexpired centroids.
+    pub(crate) count: u64,
+    /// The log offset at which the oldest unexpired centroid was founded, or `None` if all have expired.
+    pub(crate) oldest_log_offset: Option<u64>,
+    /// The offset of the last position record in the changelog.
+    pub(crate) position_offset: u64,
+}
+
 /// Checks every `interval` what owners need, and lets brokers delete the records before it, until `stop` is
 /// raised.
 pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &Stop) {
@@ -32,7 +44,8 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &St
     // the topic is not compacted.
     let (mut left, mut is_queue) = (BTreeMap::<u32, u64>::new(), false);
     while !role.world.wait(stop, interval) {
-        let needed = role.needed.all();
+        let needed: BTreeMap<u32, Committed> =
+            role.needed.iter().map(|needed| (*needed.key(), *needed.value())).collect();
         if !is_queue && !needed.is_empty() {
             is_queue = make_queue(role);
         }

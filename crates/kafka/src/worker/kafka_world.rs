@@ -4,23 +4,21 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, ConsumerGroupMetadata};
-
 use anyhow::Context;
 
 use super::ports::{TableFolder, World};
 use super::stop::Stop;
-use crate::kafka::client::ClientError;
+use leitong_pipeline::config::Config;
 use crate::kafka::identity::TopicWatch;
-use crate::kafka::open_ranges::{OpenRange, OutputEnds};
+use crate::kafka::log_member::{Generation, LogMember};
+use crate::kafka::open_ranges::OutputEnds;
 use crate::kafka::partition_reader::PartitionReader;
-use crate::kafka::ports::ReadMode;
+use crate::kafka::ports::{ClientError, OpenRange, ReadMode};
 use crate::kafka::topics::Topics;
 use crate::kafka::transactions::KafkaTransactions;
 use leitong_base::hashed::Seed;
 use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
-use leitong_pipeline::config::Config;
 use leitong_store::blocks::{Folder, StoreOptions};
 use leitong_store::snapshot::SnapshotPlace;
 
@@ -29,29 +27,29 @@ const DISK_ADVICE: &str =
     "check the disk and start this instance again: it restores the table from the changelog";
 
 /// Kafka, as seen by one member of the cluster stage's group.
-pub(super) struct KafkaWorld<C: ConsumerContext + 'static> {
+pub(super) struct KafkaWorld {
     config: Arc<Config>,
     topics: Arc<TopicWatch>,
     /// The group member, or `None` while this instance is not a member.
-    member: Mutex<Option<Weak<BaseConsumer<C>>>>,
+    member: Mutex<Option<Weak<LogMember>>>,
 }
 
-impl<C: ConsumerContext + 'static> KafkaWorld<C> {
+impl KafkaWorld {
     /// Creates the world without a group member.
     pub(super) fn new(config: Arc<Config>, topics: Arc<TopicWatch>) -> Self {
         Self { config, topics, member: Mutex::default() }
     }
 
     /// Sets the group member on whose behalf offsets are committed from now on.
-    pub(super) fn join(&self, member: &Arc<BaseConsumer<C>>) {
+    pub(super) fn join(&self, member: &Arc<LogMember>) {
         *self.member.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(member));
     }
 }
 
-impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
+impl World for KafkaWorld {
     type Reader = PartitionReader;
     type Client = KafkaTransactions;
-    type Group = ConsumerGroupMetadata;
+    type Group = Generation;
 
     fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> anyhow::Result<PartitionReader> {
         PartitionReader::new(&self.config.kafka, topic, partition, mode)
@@ -69,9 +67,9 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
         KafkaTransactions::new(&self.config.kafka, log_partition)
     }
 
-    fn group(&self) -> Option<ConsumerGroupMetadata> {
+    fn group(&self) -> Option<Generation> {
         let member = self.member.lock().unwrap_or_else(PoisonError::into_inner);
-        member.as_ref()?.upgrade()?.group_metadata()
+        member.as_ref()?.upgrade()?.generation()
     }
 
     fn make_queue(&self) -> anyhow::Result<bool> {

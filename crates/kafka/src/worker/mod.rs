@@ -24,7 +24,6 @@ pub(crate) mod disk;
 pub(crate) mod fingerprint;
 mod kafka_world;
 pub(crate) mod log_partition;
-pub(crate) mod needed;
 pub(crate) mod owner;
 mod page_topic;
 pub(crate) mod ports;

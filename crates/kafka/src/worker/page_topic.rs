@@ -7,8 +7,6 @@
 use std::mem;
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::CommitMode;
-
 use super::stop::Stop;
 use crate::backoff::backoff;
 use crate::kafka::identity::TopicWatch;
@@ -60,7 +58,7 @@ impl<'a> PageTopic<'a> {
                 self.refuse(replaced);
                 return false;
             }
-            self.consumer.commit(CommitMode::Async);
+            self.consumer.commit();
             self.flow.export();
             metrics::stalled(self.health.activity().still_for());
             metrics::owned("fingerprint", self.health.partitions());
@@ -164,6 +162,6 @@ impl<'a> SourceEnd for PageTopic<'a> {
             // Nothing is lost: uncommitted messages are read again.
             self.shared.fail("stopped with records in flight".to_owned());
         }
-        self.consumer.commit(CommitMode::Sync);
+        self.consumer.commit_and_wait();
     }
 }

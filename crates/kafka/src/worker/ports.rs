@@ -16,9 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::stop::Stop;
-use crate::kafka::client::ClientError;
-use crate::kafka::open_ranges::OpenRange;
-use crate::kafka::ports::{ReadMode, Reader, TransactionClient};
+use crate::kafka::ports::{ClientError, OpenRange, ReadMode, Reader, TransactionClient};
 use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
 use leitong_store::blocks::{Files, StoreOptions};

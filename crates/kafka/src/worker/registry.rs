@@ -69,7 +69,7 @@ pub(crate) type KeptVerdict = (Named, Box<[u8]>);
 
 /// A record of the changelog, kept until the end of its transaction.
 pub(super) struct KeptRecord {
-    pub(super) offset: u64,
+    offset: u64,
     key: Option<Box<[u8]>>,
     value: Option<Box<[u8]>>,
 }
@@ -81,25 +81,6 @@ impl KeptRecord {
             key: record.key().map(Into::into),
             value: record.value().map(Into::into),
         }
-    }
-}
-
-impl Record for KeptRecord {
-    fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    fn key(&self) -> Option<&[u8]> {
-        self.key.as_deref()
-    }
-
-    fn value(&self) -> Option<&[u8]> {
-        self.value.as_deref()
-    }
-
-    /// Returns `None`: records of the changelog have no origin.
-    fn origin(&self) -> Option<LogOrigin> {
-        None
     }
 }
 
@@ -218,7 +199,7 @@ impl TableRegistry {
         for record in records {
             // A table that was owned in the meantime may hold more than the standby has read.
             if record.offset >= table.next_offset {
-                table.apply(record, now)?;
+                table.apply(record.offset, (record.key.as_deref(), record.value.as_deref()), now)?;
             }
         }
         Ok(true)

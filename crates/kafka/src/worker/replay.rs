@@ -7,18 +7,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rdkafka::message::Message;
-
-use crate::kafka::partition_reader::{PartitionReader, place};
-use crate::kafka::ports::{ReadMode, Reader, Step};
+use leitong_pipeline::config::KafkaConfig;
+use crate::kafka::partition_reader::PartitionReader;
+use crate::kafka::ports::{ReadMode, Reader, Record, Step};
+use leitong_pipeline::ClusterStage;
 use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome, Replaced};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, Position};
-use leitong_pipeline::ClusterStage;
-use leitong_pipeline::config::KafkaConfig;
 use leitong_store::snapshot::TableSettings;
 
 /// Number of log records that are decided together.
@@ -50,11 +48,7 @@ impl Replayed {
     ///
     /// # Errors
     /// `write` has failed, or a page topic was deleted and created again.
-    fn write(
-        &mut self,
-        decided: DecidedBatch,
-        write: &mut impl FnMut(Vec<Conclusion>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    fn write(&mut self, decided: DecidedBatch, write: &mut impl FnMut(Vec<Conclusion>) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let records = decided.outcomes.len();
         let conclusion = |outcome| match outcome {
             RecordOutcome::Decided(conclusion) => Some(conclusion),
@@ -83,7 +77,7 @@ impl Start {
 }
 
 /// Decides on some records. If old centroids cannot be read, none of them is decided.
-fn decided(
+fn decide(
     state: &mut LogPartition,
     records: Vec<(LogPlace, Result<Entry, EntryError>)>,
     epoch: u32,
@@ -118,7 +112,7 @@ pub fn replay(
     let begin = from.max(log_start);
     let mut replayed =
         Replayed { taken: 0, dropped: 0, start_is_missing: (begin > from).then_some(log_start) };
-    let mut state = continued(start, begin, config, settings, log_partition);
+    let mut state = resume(start, begin, config, settings, log_partition);
     if replayed.start_is_missing.is_some() {
         state.accept_gaps(end);
     }
@@ -129,9 +123,9 @@ pub fn replay(
     let mut next = begin;
     while next < end {
         match reader.next(Duration::from_secs(1))? {
-            Step::Record(message) if place(&message).offset < end => {
-                let at = place(&message);
-                let entry = Entry::decode(message.payload().unwrap_or_default(), &*settings.detector);
+            Step::Record(message) if message.offset() < end => {
+                let at = message.place();
+                let entry = Entry::decode(message.value().unwrap_or_default(), &*settings.detector);
                 if let Err(error @ EntryError::TooNew { .. }) = &entry {
                     anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
                 }
@@ -143,18 +137,18 @@ pub fn replay(
         }
         if batch.len() >= BATCH {
             let records = std::mem::take(&mut batch);
-            replayed.write(decided(&mut state, records, config.epoch)?, write)?;
+            replayed.write(decide(&mut state, records, config.epoch)?, write)?;
             // A replay writes no changelog, so these records are discarded.
             state.take_changelog()?;
         }
     }
-    replayed.write(decided(&mut state, batch, config.epoch)?, write)?;
+    replayed.write(decide(&mut state, batch, config.epoch)?, write)?;
     let (stage, watermarks) = state.into_parts();
     Ok((replayed, stage.into_clusterer(), watermarks))
 }
 
 /// Returns the log partition in the state of `start`, from which it continues at the offset `begin`.
-fn continued(
+fn resume(
     start: Start,
     begin: u64,
     config: &KafkaConfig,

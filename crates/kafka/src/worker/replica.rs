@@ -7,7 +7,6 @@
 use std::time::Instant;
 
 use super::disk::DiskTable;
-use crate::kafka::ports::Record;
 use leitong_cluster::changelog::{POSITION_KEY, Restoration, RestoreError};
 
 /// Describes a changelog whose first record, at offset `start`, comes after the next one to read.
@@ -35,16 +34,21 @@ impl TableReplica {
         Self { restoration, disk, next_offset, is_whole: false, is_at_position: true }
     }
 
-    /// Applies the next record of the changelog; `now` is the time.
-    pub(crate) fn apply(&mut self, record: &dyn Record, now: Instant) -> Result<(), RestoreError> {
+    /// Applies the next record of the changelog, which is at `offset`; `now` is the time.
+    pub(crate) fn apply(
+        &mut self,
+        offset: u64,
+        (key, value): (Option<&[u8]>, Option<&[u8]>),
+        now: Instant,
+    ) -> Result<(), RestoreError> {
         if let Some(disk) = &mut self.disk {
             // If this record founds a centroid, the changelog has the centroid at this offset.
-            disk.stands_from(self.restoration.clusterer().founded(), record.offset());
+            disk.stands_from(self.restoration.clusterer().founded(), offset);
         }
-        let taken = self.restoration.take(record.key(), record.value());
+        let taken = self.restoration.take(key, value);
         self.or_set_aside(taken)?;
-        self.next_offset = record.offset() + 1;
-        let is_position = record.key() == Some(POSITION_KEY);
+        self.next_offset = offset + 1;
+        let is_position = key == Some(POSITION_KEY);
         self.is_at_position = is_position;
         if is_position {
             self.at_position(now)?;

@@ -3,33 +3,35 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dashmap::DashMap;
+
 use super::Accepted;
-use super::needed::Needed;
+use super::deletion::Committed;
 use super::ports::World;
 use super::registry::TableRegistry;
 use super::stop::Stop;
-use leitong_cluster::changelog::Identity;
-use leitong_fingerprint::Detector;
+use leitong_pipeline::config::Config;
 use leitong_graph::telemetry::health::StageHealth;
 use leitong_graph::telemetry::metrics;
-use leitong_pipeline::config::Config;
+use leitong_cluster::changelog::Identity;
+use leitong_fingerprint::Detector;
 
 /// The cluster role of one process.
 pub(crate) struct ClusterRole<W> {
     pub(crate) world: W,
-    pub config: Arc<Config>,
-    pub detector: Arc<dyn Detector>,
+    pub(crate) config: Arc<Config>,
+    pub(crate) detector: Arc<dyn Detector>,
     /// Hash of the settings that affect fingerprints.
-    pub fingerprint_hash: u64,
-    pub log_partitions: u32,
-    pub accepted: Accepted,
+    pub(crate) fingerprint_hash: u64,
+    pub(crate) log_partitions: u32,
+    pub(crate) accepted: Accepted,
     pub(crate) health: Arc<StageHealth>,
     /// The tables of owners and standbys.
-    pub tables: TableRegistry,
-    /// The records of the changelog that owners need.
-    pub needed: Needed,
+    pub(crate) tables: TableRegistry,
+    /// The records of the changelog that owners need, by partition.
+    pub(crate) needed: DashMap<u32, Committed>,
     /// The stop flag of the whole worker.
-    pub stop: Stop,
+    pub(crate) stop: Stop,
     /// True once a page with another fingerprint hash was logged.
     other_hash_told: AtomicBool,
     /// The error that ends the worker.
@@ -38,11 +40,11 @@ pub(crate) struct ClusterRole<W> {
 
 /// The settings of a cluster role.
 pub(crate) struct RoleSettings {
-    pub config: Arc<Config>,
-    pub detector: Arc<dyn Detector>,
-    pub fingerprint_hash: u64,
-    pub log_partitions: u32,
-    pub accepted: Accepted,
+    pub(crate) config: Arc<Config>,
+    pub(crate) detector: Arc<dyn Detector>,
+    pub(crate) fingerprint_hash: u64,
+    pub(crate) log_partitions: u32,
+    pub(crate) accepted: Accepted,
 }
 
 impl<W: World> ClusterRole<W> {
@@ -58,7 +60,7 @@ impl<W: World> ClusterRole<W> {
             accepted,
             health,
             tables,
-            needed: Needed::default(),
+            needed: DashMap::new(),
             stop,
             other_hash_told: AtomicBool::new(false),
             refused: Mutex::default(),

@@ -14,7 +14,7 @@ use anyhow::Context;
 use prost::Message as _;
 
 use super::ports::World;
-use super::restore::beginning;
+use super::restore::find_beginning;
 use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::ports::{ReadMode, Reader, Record};
@@ -70,9 +70,9 @@ fn write<W: World>(
     }
     let from = match &last {
         Some(last) => last.changelog_offset(),
-        None => beginning(&reader, || stop.is_requested())?.1,
+        None => find_beginning(&reader, || stop.is_requested())?.1,
     };
-    let mut next = Next {
+    let mut next = NextSnapshot {
         file: place.create()?,
         position: last.as_ref().map(|last| last.position().clone()),
         changelog_offset: from,
@@ -86,7 +86,7 @@ fn write<W: World>(
     if !reader.read_to_end(from, || stop.is_requested(), |record: &dyn Record| next.take(record))? {
         return Ok(());
     }
-    let Next { file, position, changelog_offset, whole } = next;
+    let NextSnapshot { file, position, changelog_offset, whole } = next;
     // A position without numbers comes from an older version, which removes centroids by tombstones.
     let Some(position) = position.filter(|position| position.founded.is_some()) else { return Ok(()) };
     anyhow::ensure!(whole, "the changelog ends inside a transaction");
@@ -103,7 +103,7 @@ fn write<W: World>(
 /// damaged: it is set aside, and the next one will be made from the changelog only.
 fn copy<W: World>(
     last: ChangelogSnapshot,
-    next: &mut Next,
+    next: &mut NextSnapshot,
     role: &ClusterRole<W>,
     partition: u32,
     stop: &Stop,
@@ -140,7 +140,7 @@ fn footer(
 }
 
 /// A snapshot that is being written.
-struct Next {
+struct NextSnapshot {
     file: SnapshotWriter,
     position: Option<proto::Position>,
     changelog_offset: u64,
@@ -148,7 +148,7 @@ struct Next {
     whole: bool,
 }
 
-impl Next {
+impl NextSnapshot {
     fn take(&mut self, record: &dyn Record) -> anyhow::Result<()> {
         let key = record.key().context("a record without a key")?;
         if key == POSITION_KEY {

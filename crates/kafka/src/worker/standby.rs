@@ -115,9 +115,8 @@ fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &St
     while !enough() {
         match changelog.next(Duration::from_millis(100))? {
             Step::Record(record) => {
-                let record = KeptRecord::new(&record);
                 let is_last = record.key() == Some(POSITION_KEY);
-                transaction.push(record);
+                transaction.push(KeptRecord::new(&record));
                 if !is_last && transaction.len() < TAKEN_AT_ONCE {
                     continue;
                 }

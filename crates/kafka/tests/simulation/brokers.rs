@@ -184,7 +184,7 @@ pub(crate) enum Forgotten {
 
 /// The state of a transactional id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum TransactionState {
     Empty,
     Ongoing,
     /// Decided; the markers are being written.
@@ -196,7 +196,7 @@ enum State {
 /// The coordinator's state of one transactional id, which belongs to a log partition.
 pub(crate) struct Coordinator {
     pub(crate) epoch: u64,
-    state: State,
+    state: TransactionState,
     /// Number of the last transaction.
     number: u64,
     targets: Vec<Target>,
@@ -272,7 +272,7 @@ impl Brokers {
         partitions.insert((Topic::DeadLetters, 0), Partition::default());
         let coordinator = |_| Coordinator {
             epoch: 0,
-            state: State::Empty,
+            state: TransactionState::Empty,
             number: 0,
             targets: Vec::new(),
             pending_offset: None,
@@ -337,7 +337,7 @@ impl Brokers {
                     return Reply::Done;
                 }
                 let added = coordinator.targets.contains(&Target::Offsets);
-                if coordinator.state != State::Ongoing || !added {
+                if coordinator.state != TransactionState::Ongoing || !added {
                     return Reply::Invalid("no transaction holds offsets");
                 }
                 if self.mistake != Some(Mistake::CommitsNoOffset) {
@@ -346,12 +346,12 @@ impl Brokers {
                 Reply::Done
             }
             Request::EndTxn { commit } => match coordinator.state {
-                State::Ongoing => {
+                TransactionState::Ongoing => {
                     self.end(id, *commit, now, delay);
                     Reply::Done
                 }
-                State::Prepared { commit: decided } if decided == *commit => Reply::Concurrent,
-                State::Empty if coordinator.last_ended == Some(*commit) => Reply::Done,
+                TransactionState::Prepared { commit: decided } if decided == *commit => Reply::Concurrent,
+                TransactionState::Empty if coordinator.last_ended == Some(*commit) => Reply::Done,
                 _ => Reply::Invalid("no transaction to end in this way"),
             },
         }
@@ -359,14 +359,14 @@ impl Brokers {
 
     fn init(&mut self, id: usize, now: Time, delay: &mut dyn FnMut() -> Time) -> Reply {
         match self.coordinators[id].state {
-            State::Prepared { .. } => Reply::Concurrent,
-            State::Ongoing => {
+            TransactionState::Prepared { .. } => Reply::Concurrent,
+            TransactionState::Ongoing => {
                 self.coordinators[id].epoch += 1;
                 let commits = self.mistake == Some(Mistake::CommitsWhatWasLeftOpen);
                 self.end(id, commits, now, delay);
                 Reply::Concurrent
             }
-            State::Empty => {
+            TransactionState::Empty => {
                 self.coordinators[id].epoch += 1;
                 Reply::Epoch(self.coordinators[id].epoch)
             }
@@ -395,7 +395,7 @@ impl Brokers {
             return Reply::Invalid("out of order sequence number");
         }
         let is_part = coordinator.targets.contains(&Target::Topic(place.0, place.1));
-        if coordinator.state != State::Ongoing || !is_part {
+        if coordinator.state != TransactionState::Ongoing || !is_part {
             return Reply::Invalid("the partition is not part of a transaction");
         }
         let number = number_of(id, coordinator.number);
@@ -424,7 +424,7 @@ impl Brokers {
     /// Decides on the open transaction.
     fn end(&mut self, id: usize, commit: bool, now: Time, delay: &mut dyn FnMut() -> Time) {
         let coordinator = &mut self.coordinators[id];
-        coordinator.state = State::Prepared { commit };
+        coordinator.state = TransactionState::Prepared { commit };
         for target in coordinator.targets.clone() {
             let at = now + delay();
             let may_be_forgotten = match self.forgotten {
@@ -450,7 +450,7 @@ impl Brokers {
         while let Some(at) = self.markers.iter().position(|(at, ..)| *at <= now) {
             let (_, id, target) = self.markers.swap_remove(at);
             let coordinator = &mut self.coordinators[id];
-            let State::Prepared { commit } = coordinator.state else { continue };
+            let TransactionState::Prepared { commit } = coordinator.state else { continue };
             match target {
                 Target::Offsets => {
                     coordinator.hidden_offset = false;
@@ -480,7 +480,7 @@ impl Brokers {
         self.forgotten = Forgotten::PositionsAndOffsets;
         for id in 0..self.coordinators.len() {
             let coordinator = &self.coordinators[id];
-            if coordinator.state == State::Ongoing && coordinator.pending_offset.is_some() {
+            if coordinator.state == TransactionState::Ongoing && coordinator.pending_offset.is_some() {
                 self.end(id, true, now, delay);
             }
         }
@@ -490,10 +490,10 @@ impl Brokers {
     /// Ends a transaction whose markers are all written.
     fn end_if_written(&mut self, id: usize) {
         let coordinator = &mut self.coordinators[id];
-        if let State::Prepared { commit } = coordinator.state
+        if let TransactionState::Prepared { commit } = coordinator.state
             && !self.markers.iter().any(|(_, of, _)| *of == id)
         {
-            coordinator.state = State::Empty;
+            coordinator.state = TransactionState::Empty;
             coordinator.last_ended = Some(commit);
             coordinator.targets.clear();
             coordinator.pending_offset = None;
@@ -504,7 +504,7 @@ impl Brokers {
     pub(crate) fn expire(&mut self, now: Time, timeout: Time, delay: &mut dyn FnMut() -> Time) {
         for id in 0..self.coordinators.len() {
             let coordinator = &mut self.coordinators[id];
-            if coordinator.state == State::Ongoing && now > coordinator.began + timeout {
+            if coordinator.state == TransactionState::Ongoing && now > coordinator.began + timeout {
                 coordinator.epoch += 1;
                 self.end(id, false, now, delay);
             }
@@ -515,15 +515,15 @@ impl Brokers {
 impl Coordinator {
     fn add(&mut self, targets: &[Target], now: Time) -> Reply {
         match self.state {
-            State::Prepared { .. } => return Reply::Concurrent,
-            State::Empty => {
-                self.state = State::Ongoing;
+            TransactionState::Prepared { .. } => return Reply::Concurrent,
+            TransactionState::Empty => {
+                self.state = TransactionState::Ongoing;
                 self.number += 1;
                 self.began = now;
                 self.targets.clear();
                 self.pending_offset = None;
             }
-            State::Ongoing => {}
+            TransactionState::Ongoing => {}
         }
         for target in targets {
             if !self.targets.contains(target) {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prost::Message as _;
-use rdkafka::message::{Headers, OwnedHeaders};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::brokers::{Message, Reply, Request, Target, Topic};
@@ -27,14 +26,14 @@ const REPETITIONS_MAX: u32 = 12;
 pub(crate) struct SimClient {
     world: SimWorld,
     log_partition: u32,
-    state: RefCell<State>,
+    state: RefCell<ClientState>,
     /// For each position sent: the number of the first unexpired centroid, and the log offset where it was
     /// founded.
     positions: RefCell<Vec<(u64, Option<u64>)>>,
 }
 
 #[derive(Default)]
-struct State {
+struct ClientState {
     epoch: u64,
     disturbance: Option<String>,
     /// Records sent and not yet delivered, with their numbers, by partition.
@@ -186,20 +185,16 @@ impl SimClient {
     }
 }
 
-/// Returns partition and offset of the page that a dead letter is about.
-fn place_of(record: &Outgoing<'_>) -> String {
-    let headers = record.headers.map(|headers| headers.iter().collect::<Vec<_>>()).unwrap_or_default();
-    let value = |name: &str| {
-        let header = headers.iter().find(|header| header.key == name).and_then(|header| header.value);
-        String::from_utf8_lossy(header.unwrap_or_default()).into_owned()
-    };
-    format!("{}@{}", value("__connect.errors.partition"), value("__connect.errors.offset"))
+/// Returns the value of the last header with this name.
+fn text(record: &Outgoing<'_>, name: &str) -> Option<String> {
+    let (_, value) = record.headers.iter().rfind(|(known, _)| known == name)?;
+    Some(String::from_utf8_lossy(value.as_deref()?).into_owned())
 }
 
-/// Returns the origin header of an outcome: the record of the log that it comes from.
-fn origin_of(headers: &OwnedHeaders) -> Option<String> {
-    let header = headers.iter().filter(|header| header.key == LOG_ORIGIN).last()?;
-    Some(String::from_utf8_lossy(header.value?).into_owned())
+/// Returns partition and offset of the page that a dead letter is about.
+fn place_of(record: &Outgoing<'_>) -> String {
+    let number = |name| text(record, name).unwrap_or_default();
+    format!("{}@{}", number("__connect.errors.partition"), number("__connect.errors.offset"))
 }
 
 fn request_name(request: &Request) -> &'static str {
@@ -260,7 +255,7 @@ impl TransactionClient for SimClient {
             Topic::DeadLetters => Some(place_of(record).into_bytes()),
             _ => record.key.cloned(),
         };
-        let origin = record.headers.and_then(origin_of);
+        let origin = text(record, LOG_ORIGIN);
         let value = record.value.cloned().map(|value| self.mistaken(topic, record.key, value));
         let message = Message { key, value, origin };
         if topic == Topic::Centroids && self.world.mistake == Some(Mistake::CommitBeforeChangelog) {

@@ -5,17 +5,14 @@ use std::time::Duration;
 
 use anyhow::bail;
 use prost::Message as _;
-use rdkafka::message::{Header, Message, OwnedHeaders, OwnedMessage, Timestamp};
 
 use super::brokers::{Status, Stored, Topic};
 use super::world::SimWorld;
 use super::{MS, Mistake, Time};
-use crate::kafka::headers::AsBorrowed;
-use crate::kafka::open_ranges::OpenRange;
-use crate::kafka::ports::{ReadMode, Reader, Step};
+use crate::kafka::ports::{HeadersRead, OpenRange, ReadMode, Reader, Record, Step};
+use leitong_pipeline::verdict_message::log_origin::LOG_ORIGIN;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
-use leitong_pipeline::verdict_message::log_origin::LOG_ORIGIN;
 
 /// Returns the topic with this name in the default configuration.
 pub(crate) fn topic_of(name: &str) -> Topic {
@@ -135,7 +132,7 @@ impl SimReader {
     }
 
     /// Returns the next record, if any, and the end of what may be read.
-    fn take(&self) -> anyhow::Result<(Option<OwnedMessage>, u64)> {
+    fn take(&self) -> anyhow::Result<(Option<Stored>, u64)> {
         let shared = &mut *self.world.lock();
         let now = shared.now;
         let mistake = self.world.mistake;
@@ -161,19 +158,7 @@ impl SimReader {
             self.next.store(record.offset + 1, Relaxed);
             if seen && !self.sees_nothing() {
                 let value = record.value.clone().map(|value| self.mistaken(record.key.as_deref(), value));
-                let timestamp = Timestamp::CreateTime(record.timestamp_ms);
-                let message = OwnedMessage::new(
-                    value,
-                    record.key.clone(),
-                    String::new(),
-                    timestamp,
-                    self.partition as i32,
-                    record.offset as i64,
-                    record.origin.as_deref().map(|origin| {
-                        OwnedHeaders::new().insert(Header { key: LOG_ORIGIN, value: Some(origin) })
-                    }),
-                );
-                return Ok((Some(message), end));
+                return Ok((Some(Stored { value, ..record.clone() }), end));
             }
             at += 1;
         }
@@ -210,11 +195,11 @@ impl SimReader {
     }
 
     /// Returns true for a record of the changelog whose key has this suffix.
-    fn ends_with(&self, record: &OwnedMessage, suffix: &[u8]) -> bool {
-        self.topic == Topic::Centroids && Message::key(record).is_some_and(|key| key.ends_with(suffix))
+    fn ends_with(&self, record: &Stored, suffix: &[u8]) -> bool {
+        self.topic == Topic::Centroids && record.key.as_ref().is_some_and(|key| key.ends_with(suffix))
     }
 
-    fn skips(&self, record: &OwnedMessage) -> bool {
+    fn skips(&self, record: &Stored) -> bool {
         match self.world.mistake {
             Some(Mistake::ReaderSkipsRecord) => self.topic == Topic::Log && self.read.load(Relaxed) == 2,
             Some(Mistake::LosesCentroid) => self.topic == Topic::Centroids && self.read.load(Relaxed) == 3,
@@ -222,6 +207,28 @@ impl SimReader {
             Some(Mistake::ForgetsCrawls) => self.ends_with(record, b"/crawl"),
             _ => false,
         }
+    }
+}
+
+impl Record for Stored {
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn timestamp_ms(&self) -> Option<i64> {
+        Some(self.timestamp_ms)
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.key.as_deref()
+    }
+
+    fn value(&self) -> Option<&[u8]> {
+        self.value.as_deref()
+    }
+
+    fn headers(&self) -> HeadersRead<'_> {
+        Box::new(self.origin.iter().map(|origin| (LOG_ORIGIN.into(), Some(origin.as_bytes()))))
     }
 }
 
@@ -233,7 +240,7 @@ impl Reader for SimReader {
         Ok(())
     }
 
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message<Headers: AsBorrowed>>> {
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Record>> {
         let deadline = self.world.lock().now + timeout.as_micros() as Time;
         loop {
             let (message, end) = self.take()?;

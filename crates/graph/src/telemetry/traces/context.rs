@@ -4,6 +4,7 @@
 //! Invariant: reading never fails; malformed headers count as missing. Cost: 55 bytes are examined, and only
 //! `tracestate` is copied.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Header that names the trace and the parent span.
@@ -35,6 +36,21 @@ impl TraceContext {
     pub fn read(traceparent: Option<&[u8]>, tracestate: Option<&[u8]>) -> Option<Self> {
         let (trace_id, span_id, flags) = parent(traceparent?)?;
         Some(Self { trace_id, span_id, flags, state: tracestate.and_then(state) })
+    }
+
+    /// Reads the last of each of the two headers of a message.
+    pub fn from_headers<'a>(
+        headers: impl Iterator<Item = (Cow<'a, str>, Option<&'a [u8]>)>,
+    ) -> Option<Self> {
+        let (mut parent, mut state) = (None, None);
+        for (name, value) in headers {
+            if name.eq_ignore_ascii_case(TRACEPARENT) {
+                parent = value;
+            } else if name.eq_ignore_ascii_case(TRACESTATE) {
+                state = value;
+            }
+        }
+        Self::read(parent, state)
     }
 
     /// Returns true if the spans of the trace are recorded.
@@ -108,6 +124,26 @@ mod tests {
 
     fn read(traceparent: &str) -> Option<TraceContext> {
         TraceContext::read(Some(traceparent.as_bytes()), None)
+    }
+
+    #[test]
+    fn the_last_trace_context_counts_among_any_other_headers() {
+        let last = PARENT.replace("4bf92f3577b34da6", "b7ad6b7169203331");
+        let mut headers = vec![
+            ("traceparent", PARENT.as_bytes()),
+            ("TraceState", b"a=1"),
+            ("other", b"\xff"),
+            ("Traceparent", last.as_bytes()),
+        ];
+        let read = |headers: &[(&'static str, &[u8])]| {
+            let headers = headers.iter().map(|(name, value)| ((*name).into(), Some(*value)));
+            TraceContext::from_headers(headers)
+        };
+        let context = read(&headers).expect("a context");
+        assert_eq!((context.to_string(), context.state.as_deref()), (last.clone(), Some("a=1")));
+        assert_eq!(read(&[]), None);
+        headers.push(("traceparent", b"nonsense"));
+        assert_eq!(read(&headers), None);
     }
 
     #[test]

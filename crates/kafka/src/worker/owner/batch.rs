@@ -8,21 +8,18 @@
 
 use std::time::{Duration, Instant};
 
-use rdkafka::message::Message;
-
 use super::outputs::Outputs;
 use super::owned::OwnedPartition;
 use super::trouble::Trouble;
-use crate::kafka::headers::{AsBorrowed, trace_context};
-use crate::kafka::partition_reader::place;
-use crate::kafka::ports::{Reader, Step};
+use crate::kafka::ports::{Reader, Record, Step};
+use leitong_graph::telemetry::traces::context::TraceContext;
+use leitong_graph::telemetry::traces::page::{LogRead, LogTrace};
+use leitong_graph::telemetry::{metrics, traces};
+use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 use crate::worker::log_partition::{LogPartition, RecordOutcome, Replaced};
 use crate::worker::ports::World;
 use leitong_base::record::{LogRecord, Timestamp};
 use leitong_cluster::log::{Entry, EntryError, LogPlace};
-use leitong_graph::telemetry::traces::page::{LogRead, LogTrace};
-use leitong_graph::telemetry::{metrics, traces};
-use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 
 /// Maximum number of bytes of log records in one transaction. Records may be large, because input that is not
 /// a page is kept whole.
@@ -79,14 +76,14 @@ impl Batch {
         while records < transaction.records_max && bytes < BATCH_BYTES {
             let timeout = match began {
                 None => FIRST_RECORD_TIMEOUT,
-                // In whole milliseconds, because rdkafka busy-waits through fractions.
+                // In whole milliseconds, because the client busy-waits through fractions.
                 Some(began) => whole_ms(linger.saturating_sub(world.now().duration_since(began))),
             };
             match log.next(timeout) {
                 Ok(Step::Record(message)) => {
                     let at_work = world.now();
                     began.get_or_insert(at_work);
-                    let length = message.payload().map_or(0, <[u8]>::len);
+                    let length = message.value().map_or(0, <[u8]>::len);
                     match decode(owned, &message) {
                         Ok(record) => {
                             part.traces.push(trace(owned.partition, &record, &message));
@@ -161,10 +158,10 @@ impl Batch {
 /// Decodes a record of the log.
 fn decode<W: World>(
     owned: &OwnedPartition<W>,
-    message: &impl Message,
+    message: &impl Record,
 ) -> Result<(LogPlace, Result<Entry, EntryError>), Trouble> {
-    let (at, role) = (place(message), &owned.role);
-    let entry = Entry::decode(message.payload().unwrap_or_default(), &*role.detector);
+    let (at, role) = (message.place(), &owned.role);
+    let entry = Entry::decode(message.value().unwrap_or_default(), &*role.detector);
     match &entry {
         Err(error @ EntryError::TooNew { .. }) => {
             let topic = &owned.config().kafka.topics.fingerprints;
@@ -183,11 +180,11 @@ fn decode<W: World>(
 fn trace(
     partition: u32,
     (at, entry): &(LogPlace, Result<Entry, EntryError>),
-    message: &impl Message<Headers: AsBorrowed>,
+    message: &impl Record,
 ) -> Option<Box<LogTrace>> {
     let (tracer, Ok(entry)) = (traces::tracer()?, entry) else { return None };
     tracer.read_from_log(LogRead {
-        said: message.headers().and_then(trace_context),
+        said: TraceContext::from_headers(message.headers()),
         entry: (&entry.record, &entry.origin),
         place: (partition, at.offset),
         timestamp_ms: at.timestamp_ms,

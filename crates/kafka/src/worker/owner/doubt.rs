@@ -53,7 +53,7 @@ pub(super) fn resolve<W: World>(
 ) -> Result<Fate, Trouble> {
     let Some(last) = parts.last() else { return Ok(Fate::Committed) };
     let end = Some(last.next_log_offset);
-    let visible = visible(owned, parts, delivered)?;
+    let visible = find_visible(owned, parts, delivered)?;
     let committed = log.committed()?;
     let visible = with_deleted(&visible, committed == end && end != before);
     let count = visible.iter().filter(|visible| **visible).count();
@@ -95,7 +95,7 @@ fn with_deleted(visible: &[Option<bool>], is_offset_committed: bool) -> Vec<bool
 }
 
 /// Returns, for each record sent, true if a `read_committed` consumer sees it. `None` if retention has deleted it.
-fn visible<W: World>(
+fn find_visible<W: World>(
     owned: &OwnedPartition<W>,
     parts: &[Outputs],
     delivered: &[Option<Delivered>],
@@ -111,7 +111,7 @@ fn visible<W: World>(
     }
     let (mut seen, mut starts) = (BTreeSet::new(), BTreeMap::new());
     for ((topic, partition), offsets) in wanted {
-        let (found, start) = visible_in(owned, topic, partition, &offsets)?;
+        let (found, start) = find_visible_in(owned, topic, partition, &offsets)?;
         seen.extend(found.into_iter().map(|offset| (topic, partition, offset)));
         starts.insert((topic, partition), start);
     }
@@ -125,7 +125,7 @@ fn visible<W: World>(
 
 /// Returns the `offsets` of one partition that a `read_committed` consumer sees, and the first offset that retention has
 /// not deleted.
-fn visible_in<W: World>(
+fn find_visible_in<W: World>(
     owned: &OwnedPartition<W>,
     topic: &str,
     partition: u32,

@@ -51,16 +51,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::kafka::ports::{ReadMode, Reader};
+use leitong_graph::telemetry::metrics;
+use crate::worker::deletion::Committed;
 use crate::worker::disk::DiskTable;
 use crate::worker::log_partition::LogPartition;
-use crate::worker::needed::Committed;
 use crate::worker::ports::World;
 use crate::worker::replica::TableReplica;
-use crate::worker::restore::{self, Restore, Table};
+use crate::worker::restore::{self, Restore, RestoredTable};
 use batch::Batch;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::Restoration;
-use leitong_graph::telemetry::metrics;
 use outputs::Outputs;
 use owned::OwnedPartition;
 use take_over::take_over;
@@ -113,7 +113,7 @@ impl DecidedParts {
 /// Owns the partition until its stop flag is raised.
 pub(crate) fn run<W: World>(owned: &OwnedPartition<W>) {
     let table = owned.serve_until_stopped();
-    owned.role.needed.remove(owned.partition);
+    owned.role.needed.remove(&owned.partition);
     // Without a standby, nobody would continue this table or drop it.
     let table = table.filter(|_| owned.config().kafka.standby);
     owned.role.tables.release(owned.partition, table);
@@ -234,10 +234,10 @@ impl<W: World> OwnedPartition<W> {
     fn serve_table(
         &self,
         (reader, producer): (&W::Reader, TransactionalProducer<W::Client>),
-        (table, disk): (Table, &mut Option<DiskTable>),
+        (table, disk): (RestoredTable, &mut Option<DiskTable>),
         history: &mut History,
     ) -> Result<Option<(Restoration, u64)>, Trouble> {
-        let Table { mut state, reset, changelog_next, committed, .. } = table;
+        let RestoredTable { mut state, reset, changelog_next, committed, .. } = table;
         let mut writer = Writer::new(self, producer, reader, changelog_next, committed);
         if reset {
             let changelog = state.take_changelog()?;
@@ -324,7 +324,9 @@ impl<W: World> OwnedPartition<W> {
         metrics::centroids(self.partition, centroids);
         let Some(next) = writer.changelog_next else { return Ok(()) };
         let position_offset = next.saturating_sub(1);
-        self.role.needed.put(self.partition, Committed { first, count, oldest_log_offset, position_offset });
+        self.role
+            .needed
+            .insert(self.partition, Committed { first, count, oldest_log_offset, position_offset });
         Ok(())
     }
 

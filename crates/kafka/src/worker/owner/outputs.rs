@@ -1,41 +1,40 @@
 //! The outputs of one transaction or of a part of it: everything that it writes. They are kept until the
 //! commit, so they can be sent again.
 
-use rdkafka::message::{Header, OwnedHeaders};
-
+use leitong_pipeline::config::kafka::KafkaConfig;
+use leitong_pipeline::config::kafka::VerdictFormat;
 use crate::kafka::dead_letter;
+use crate::kafka::ports::Header;
+use leitong_graph::telemetry::metrics::Outcome;
+use leitong_graph::telemetry::tally::Tallied;
+use leitong_pipeline::templates::Noticed;
+use leitong_graph::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
+use leitong_graph::telemetry::traces::page::LogTrace;
+use leitong_pipeline::verdict_message::cloud_events;
+use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
+use leitong_pipeline::verdict_message::verdict_headers;
 use crate::worker::registry::{KeptVerdict, TableRegistry};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_cluster::verdict::{Conclusion, Verdict};
-use leitong_graph::telemetry::metrics::Outcome;
-use leitong_graph::telemetry::tally::Tallied;
-use leitong_graph::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
-use leitong_graph::telemetry::traces::page::LogTrace;
-use leitong_pipeline::config::kafka::KafkaConfig;
-use leitong_pipeline::config::kafka::VerdictFormat;
-use leitong_pipeline::templates::Noticed;
-use leitong_pipeline::verdict_message::cloud_events;
-use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
-use leitong_pipeline::verdict_message::verdict_headers;
 
 /// The records of a transaction, or of a part of it.
 #[derive(Default)]
 pub(crate) struct Outputs {
     /// Verdicts and dead letters, in the order of the log.
-    pub records: Vec<OutputRecord>,
+    pub(crate) records: Vec<OutputRecord>,
     /// Records of the changelog. They go to the changelog partition with the number of the log partition.
-    pub changelog: Vec<ChangelogRecord>,
+    pub(crate) changelog: Vec<ChangelogRecord>,
     /// Outcomes to count in metrics after the commit.
     pub(crate) outcomes: Vec<Counted>,
     /// Results to pass to the console after the commit.
     pub(crate) tallied: Vec<Tallied>,
     /// Verdicts to keep for look-ups after the commit.
-    pub kept: Vec<KeptVerdict>,
+    pub(crate) kept: Vec<KeptVerdict>,
     /// Observations to pass to the template alarm after the commit.
     pub(crate) noticed: Vec<Noticed>,
     /// The offset that the group commits with these outputs.
-    pub next_log_offset: u64,
+    pub(crate) next_log_offset: u64,
     /// The log offset of the first record whose outputs these are.
     pub(crate) first_log_offset: u64,
 }
@@ -43,23 +42,23 @@ pub(crate) struct Outputs {
 /// The counted properties of one outcome.
 pub(crate) struct Counted {
     /// The kind of outcome.
-    pub outcome: Outcome,
+    pub(crate) outcome: Outcome,
     /// The time at which the page's message was written.
-    pub log_time: Option<Timestamp>,
+    pub(crate) log_time: Option<Timestamp>,
 }
 
 /// A message to write.
 pub(crate) struct OutputRecord {
     /// The destination topic.
-    pub to: To,
+    pub(crate) to: To,
     /// The key of the message.
-    pub key: Option<Vec<u8>>,
+    pub(crate) key: Option<Vec<u8>>,
     /// The value of the message.
-    pub value: Option<Vec<u8>>,
+    pub(crate) value: Option<Vec<u8>>,
     /// The headers of the message.
-    pub headers: OwnedHeaders,
-    /// The headers for the same dead letter without its value, if it has a value.
-    pub(crate) headers_without_value: Option<OwnedHeaders>,
+    pub(crate) headers: Vec<Header>,
+    /// A further header for the same dead letter without its value, if it has a value.
+    pub(crate) header_without_value: Option<Header>,
     /// The trace of the record of the log, which is recorded after the commit.
     pub(crate) trace: Option<Box<LogTrace>>,
 }
@@ -78,48 +77,18 @@ fn is_context(name: &str) -> bool {
     name.eq_ignore_ascii_case(TRACEPARENT) || name.eq_ignore_ascii_case(TRACESTATE)
 }
 
-/// Adds the header that names the record of the log.
-fn with_origin(origin: LogOrigin, headers: OwnedHeaders) -> OwnedHeaders {
-    headers.insert(Header { key: LOG_ORIGIN, value: Some(&origin.to_string()) })
+/// Returns a header with a text.
+fn text((name, value): (&'static str, String)) -> Header {
+    (name.into(), Some(value.into_bytes()))
 }
 
-/// Adds the headers of a trace context, if there is one.
-fn with_context(headers: OwnedHeaders, context: Option<&TraceContext>) -> OwnedHeaders {
-    let add = |headers: OwnedHeaders, (key, value): (&str, String)| {
-        headers.insert(Header { key, value: Some(&value) })
-    };
-    context.into_iter().flat_map(TraceContext::headers).fold(headers, add)
-}
-
-/// Adds the headers that repeat fields of the verdict, and those of CloudEvents if they are configured.
-fn with_description(
-    mut headers: OwnedHeaders,
-    verdict: &Verdict,
-    content_type: &'static str,
-    config: &KafkaConfig,
-) -> OwnedHeaders {
+/// Returns the headers that repeat fields of the verdict, and those of CloudEvents if they are configured.
+fn describe(verdict: &Verdict, content_type: &'static str, config: &KafkaConfig) -> Vec<Header> {
     let values = verdict_headers::values(verdict, content_type);
-    for (name, value) in verdict_headers::NAMES.into_iter().zip(&values) {
-        headers = headers.insert(Header { key: name, value: Some(value) });
-    }
+    let mut headers: Vec<Header> = verdict_headers::NAMES.into_iter().zip(values).map(text).collect();
     if config.verdicts.cloud_events {
         let values = cloud_events::values(verdict, &config.app);
-        for (name, value) in cloud_events::NAMES.into_iter().zip(&values) {
-            headers = headers.insert(Header { key: name, value: Some(value) });
-        }
-    }
-    headers
-}
-
-/// Adds the headers of the page message. If the page's trace continues, the received context belongs to an
-/// earlier span and is left out.
-fn with_carried(
-    mut headers: OwnedHeaders,
-    received: &[(String, Option<Vec<u8>>)],
-    continues_trace: bool,
-) -> OwnedHeaders {
-    for (name, value) in received.iter().filter(|(name, _)| !(continues_trace && is_context(name))) {
-        headers = headers.insert(Header { key: name, value: value.as_deref() });
+        headers.extend(cloud_events::NAMES.into_iter().zip(values).map(text));
     }
     headers
 }
@@ -140,7 +109,7 @@ impl Outputs {
     ) -> serde_json::Result<()> {
         self.outcomes.push(Counted { outcome: Outcome::from_conclusion(&conclusion), log_time });
         let context = trace.as_mut().map(|trace| trace.decided(&conclusion));
-        let traced = |headers| with_context(headers, context.as_ref());
+        let traced = context.iter().flat_map(TraceContext::headers).map(text);
         self.tallied.extend(Tallied::from_conclusion(&conclusion));
         self.noticed.extend(Noticed::from_conclusion(&conclusion));
         let record = match conclusion {
@@ -151,28 +120,32 @@ impl Outputs {
                 };
                 let json = Some(&*value).filter(|_| config.verdicts.format == VerdictFormat::Json);
                 self.kept.extend(tables.kept(&verdict, json));
-                let described = with_description(OwnedHeaders::new(), &verdict, content_type, config);
+                let mut headers = describe(&verdict, content_type, config);
                 let Verdict { page_id, carried, .. } = *verdict;
                 let carried = carried.map(|carried| *carried).unwrap_or_default();
+                // If the page's trace continues, the received context belongs to an earlier span.
+                let received = carried.headers.into_iter();
+                let received = received.filter(|(name, _)| context.is_none() || !is_context(name));
+                headers.extend(received.map(|(name, value)| (name.into(), value)));
+                headers.extend(traced);
                 OutputRecord {
                     to: To::Verdicts,
-                    headers: traced(with_carried(described, &carried.headers, context.is_some())),
+                    headers,
                     key: Some(carried.key.unwrap_or_else(|| page_id.into_bytes())),
                     value: Some(value),
-                    headers_without_value: None,
+                    header_without_value: None,
                     trace,
                 }
             }
             Conclusion::DeadLetter(letter) => {
-                let without = dead_letter::is_without_value(&letter);
                 // Received headers are kept; if a name occurs twice, the last one counts.
-                let headers = |without| {
-                    traced(with_origin(origin, dead_letter::headers(&letter, &config.app, without)))
-                };
+                let mut headers = dead_letter::headers(&letter, &config.app);
+                headers.push(text((LOG_ORIGIN, origin.to_string())));
+                headers.extend(traced);
                 OutputRecord {
                     to: To::DeadLetters,
-                    headers: headers(without),
-                    headers_without_value: letter.raw.is_some().then(|| headers(true)),
+                    headers,
+                    header_without_value: letter.raw.is_some().then(|| dead_letter::place_of_value(&letter)),
                     trace,
                     key: letter.received.as_ref().and_then(|received| received.key.clone()),
                     value: letter.raw,
@@ -195,8 +168,9 @@ impl Outputs {
     pub(crate) fn leave_out_values(&mut self) -> u64 {
         let mut left_out = 0;
         for record in self.records.iter_mut().filter(|record| record.to == To::DeadLetters) {
-            if let Some(headers) = record.headers_without_value.take() {
-                (record.value, record.headers) = (None, headers);
+            if let Some(header) = record.header_without_value.take() {
+                record.value = None;
+                record.headers.push(header);
                 left_out += 1;
             }
         }

@@ -20,9 +20,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::outputs::{OutputRecord, Outputs, To};
-use crate::kafka::client::ClientError;
-use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 use leitong_pipeline::config::KafkaConfig;
+use crate::kafka::ports::{ClientError, Delivered, Outgoing, RequestError, TransactionClient};
 
 /// Timeout for the coordinator in one attempt to take over.
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -187,7 +186,7 @@ pub(super) fn outgoing<'a>(
         partition: None,
         key: record.key.as_ref(),
         value: record.value.as_ref(),
-        headers: Some(&record.headers),
+        headers: &record.headers,
     };
     let outcomes = parts.iter().flat_map(|part| &part.records).map(outcome);
     let changelog = Outputs::changelog_of(parts).map(move |record| Outgoing {
@@ -195,7 +194,7 @@ pub(super) fn outgoing<'a>(
         partition: Some(log_partition),
         key: Some(&record.key),
         value: record.value.as_ref(),
-        headers: None,
+        headers: &[],
     });
     outcomes.chain(changelog)
 }

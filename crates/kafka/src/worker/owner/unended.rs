@@ -29,14 +29,13 @@ use prost::Message as _;
 use super::owned::OwnedPartition;
 use super::transaction::TransactionalProducer;
 use super::trouble::Trouble;
-use crate::kafka::open_ranges::OpenRange;
-use crate::kafka::ports::{Outgoing, ReadMode, Reader, Record, Step};
+use crate::kafka::ports::{OpenRange, Outgoing, ReadMode, Reader, Record, Step};
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 use crate::worker::ports::World;
 use crate::worker::positions;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
-use leitong_graph::telemetry::metrics;
-use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 
 /// Timeout for open transactions of other owners that hide records: longer than transactions may stay open.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(15);
@@ -66,8 +65,8 @@ struct OpenChangelog {
     next_log_offset: Option<u64>,
 }
 
-/// The findings about the open transaction.
-struct Found {
+/// The state of the open transaction, as far as it is known.
+struct OpenTransaction {
     /// Open outcomes that were aborted.
     aborted: Vec<OpenRange>,
     changelog: Option<OpenChangelog>,
@@ -87,7 +86,7 @@ pub(super) fn complete<W: World>(
     log: &W::Reader,
     producer: &TransactionalProducer<W::Client>,
 ) -> Result<(), Trouble> {
-    let leftovers = leftovers(owned)?;
+    let leftovers = find_leftovers(owned)?;
     // While the group's offset is open, the client retries and then reports only a timeout. So an error means
     // here that the offset is open.
     let committed = log.committed().or_else(|_| log.committed());
@@ -133,7 +132,7 @@ pub(super) fn complete<W: World>(
 }
 
 fn record<'a>(topic: &'a str, partition: u32, key: &'a Vec<u8>, value: Option<&'a Vec<u8>>) -> Outgoing<'a> {
-    Outgoing { topic, partition: Some(partition), key: Some(key), value, headers: None }
+    Outgoing { topic, partition: Some(partition), key: Some(key), value, headers: &[] }
 }
 
 /// Finds out what was decided about the transaction of `leftovers`. `committed` is `None` if the group's
@@ -143,7 +142,7 @@ fn find_out<W: World>(
     producer: &TransactionalProducer<W::Client>,
     leftovers: Vec<Leftover>,
     committed: Option<Option<u64>>,
-) -> Result<Found, Trouble> {
+) -> Result<OpenTransaction, Trouble> {
     let (changelog, outcomes): (Vec<_>, Vec<_>) =
         leftovers.into_iter().partition(|leftover| leftover.origin.is_none());
     let changelog = match changelog.into_iter().next() {
@@ -184,7 +183,7 @@ fn find_out<W: World>(
         leftover.origin.is_some_and(|origin| done.is_none_or(|done| origin.offset >= done))
     };
     let aborted = outcomes.into_iter().filter(was_aborted).map(|leftover| leftover.range).collect();
-    Ok(Found { aborted, changelog, pending: committed.is_none(), done })
+    Ok(OpenTransaction { aborted, changelog, pending: committed.is_none(), done })
 }
 
 /// Waits until everything up to the offset `mark` is visible, and returns the last position record. A leader
@@ -217,7 +216,7 @@ fn position_up_to<W: World>(
 
 /// Returns the open records of this owner's transactional id. After a take-over, there should be none. Waits
 /// for open transactions of other owners, because they may hide more of these records.
-fn leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Vec<Leftover>, Trouble> {
+fn find_leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Vec<Leftover>, Trouble> {
     let world = owned.world();
     let began = world.now();
     let first = world.open_ranges(owned.partition)?;
@@ -264,7 +263,7 @@ fn origin_of_first<W: World>(
         match reader.next(LOOK_AGAIN)? {
             Step::Record(record) => {
                 // Another record means that the transaction has ended meanwhile.
-                let is_first = Record::offset(&record) == range.from;
+                let is_first = record.offset() == range.from;
                 return Ok(record.origin().filter(|_| is_first));
             }
             Step::End => return Ok(None),

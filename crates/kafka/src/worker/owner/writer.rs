@@ -178,7 +178,7 @@ impl<'a, W: World> Writer<'a, W> {
         let owned = self.owned;
         let partition = owned.partition;
         match error {
-            TransactionError::Refused(RequestError::Refused { ref topic, bytes, code }) => {
+            TransactionError::Refused(RequestError::Refused { ref topic, bytes, ref code }) => {
                 let left_out = if *topic == owned.config().kafka.topics.dead_letters {
                     parts.iter_mut().map(Outputs::leave_out_values).sum()
                 } else {

@@ -29,14 +29,14 @@ use super::ports::World;
 use super::replica::{TableReplica, late_start};
 use crate::kafka::ports::{ReadMode, Reader, Record};
 use crate::worker::log_partition::LogPartition;
-use crate::worker::restore::resume::{Known, resume_at};
+use crate::worker::restore::resume::{KnownOffsets, resume_at};
 use leitong_base::proto;
 use leitong_cluster::changelog::{Identity, RestoreError};
 use leitong_cluster::log::TopicIds;
 use leitong_graph::telemetry::metrics;
 use leitong_pipeline::ClusterStage;
 use source::Source;
-pub(crate) use source::beginning;
+pub(crate) use source::find_beginning;
 
 /// Number of times that a damaged changelog is read before the owner halts. Brokers may delete or compact
 /// records while they are read. These records then seem to be missing, but not at the next attempt.
@@ -54,7 +54,7 @@ const PROGRESS_RECORDS: u64 = 100_000;
 /// The result of a restore.
 pub(super) enum Restore {
     /// The table is restored.
-    Table(Table),
+    Table(RestoredTable),
     /// The owner was stopped. The standby can use what was read so far.
     Stopped(Option<Box<TableReplica>>),
     /// The records are inconsistent. The next source is used, or the changelog is read again, because brokers
@@ -63,7 +63,7 @@ pub(super) enum Restore {
 }
 
 /// A restored table.
-pub(super) struct Table {
+pub(super) struct RestoredTable {
     pub(super) state: Box<LogPartition>,
     /// The part of the table on disk, if tables are on disk.
     pub(super) disk: Option<DiskTable>,
@@ -190,7 +190,7 @@ fn read_on<W: World>(
             table.next_offset,
             || owned.stop.is_requested(),
             |record: &dyn Record| -> Result<(), ReadError> {
-                table.apply(record, owned.world().now())?;
+                table.apply(record.offset(), (record.key(), record.value()), owned.world().now())?;
                 records += 1;
                 if records.is_multiple_of(PROGRESS_RECORDS) {
                     let centroids = table.restoration.centroid_count() as u64;
@@ -247,7 +247,7 @@ fn compare<W: World>(
         let position = table.restoration.position().map(|position| position.next_log_offset);
         let (log_start, log_end) = log.bounds()?;
         let missing = table.restoration.missing();
-        let known = Known { committed, position, missing, log_start, log_end };
+        let known = KnownOffsets { committed, position, missing, log_start, log_end };
         match resume_at(known, owned.role.accepted.lost_records) {
             Ok(next) => break ResumePoint { committed, next, log_end },
             // Some committed records may not be visible yet.
@@ -280,7 +280,7 @@ fn finish<W: World>(
     owned: &OwnedPartition<W>,
     table: TableReplica,
     place: &ResumePoint,
-) -> Result<Table, RestoreError> {
+) -> Result<RestoredTable, RestoreError> {
     let TableReplica { restoration, disk, next_offset: changelog_next, .. } = table;
     let identity = owned.role.identity(owned.partition);
     let written = restoration.position().map(Written::from_position);
@@ -315,7 +315,7 @@ fn finish<W: World>(
     }
     let reset = needs_new_position(written.as_ref(), place, &identity);
     let changelog_next = written.map(|_| changelog_next);
-    Ok(Table { state: Box::new(state), disk, reset, changelog_next, committed: place.committed })
+    Ok(RestoredTable { state: Box::new(state), disk, reset, changelog_next, committed: place.committed })
 }
 
 /// Returns true if a new position record must be written, and the group's offset with it. There are four reasons:

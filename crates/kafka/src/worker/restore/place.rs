@@ -52,7 +52,6 @@ fn centroid_since(
     while !stop() {
         match reader.next(STEP)? {
             Step::Record(record) => {
-                let record: &dyn Record = &record;
                 if record.offset() >= end {
                     return Ok(None);
                 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// The known offsets of one log partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct KnownOffsets {
     /// The group's committed offset.
     pub(super) committed: Option<u64>,
     /// The next log offset in the last position record.
@@ -108,8 +108,8 @@ impl Refusal {
 ///
 /// # Errors
 /// [`Refusal`] if the offsets do not agree.
-pub(super) fn resume_at(known: Known, accept_lost_records: bool) -> Result<u64, Refusal> {
-    let Known { committed, position, missing, log_start, log_end } = known;
+pub(super) fn resume_at(known: KnownOffsets, accept_lost_records: bool) -> Result<u64, Refusal> {
+    let KnownOffsets { committed, position, missing, log_start, log_end } = known;
     if let Some((founded, read)) = missing {
         return Err(Refusal::TailMissing { founded, read });
     }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_partition_continues_only_where_group_log_and_changelog_agree() {
         let at = |committed, position, log_start| {
-            resume_at(Known { committed, position, missing: None, log_start, log_end: 100 }, false)
+            resume_at(KnownOffsets { committed, position, missing: None, log_start, log_end: 100 }, false)
         };
         assert_eq!(at(None, None, 0), Ok(0), "the first start");
         assert_eq!(at(Some(7), Some(7), 3), Ok(7));
@@ -153,10 +153,10 @@ mod tests {
         assert_eq!(at(None, None, 8), Err(Refusal::RecordsLost { next: 0, log_start: 8 }));
         assert_eq!(at(Some(101), Some(101), 0), Err(Refusal::LogShorter { next: 101, log_end: 100 }));
         let known =
-            Known { committed: Some(7), position: Some(7), missing: None, log_start: 8, log_end: 100 };
+            KnownOffsets { committed: Some(7), position: Some(7), missing: None, log_start: 8, log_end: 100 };
         assert_eq!(resume_at(known, true), Ok(8));
         // Without a committed offset, nothing else would show that records are missing.
-        let known = Known { committed: None, missing: Some((9, 8)), ..known };
+        let known = KnownOffsets { committed: None, missing: Some((9, 8)), ..known };
         let missing = Refusal::TailMissing { founded: 9, read: 8 };
         assert_eq!(resume_at(known, true), Err(missing));
         assert!(missing.may_pass());

@@ -55,7 +55,7 @@ impl fmt::Display for Source {
 /// Returns the last position record, and the changelog offset from which a whole table can be read. If there
 /// is no position record, or an older version wrote it without numbers of centroids, returns `None` and the
 /// first offset of the changelog.
-pub(crate) fn beginning(
+pub(crate) fn find_beginning(
     changelog: &impl Reader,
     stop: impl Fn() -> bool,
 ) -> anyhow::Result<(Option<proto::Position>, u64)> {
@@ -87,7 +87,7 @@ impl<W: World> ClusterRole<W> {
         changelog: &W::Reader,
         stop: impl Fn() -> bool,
     ) -> anyhow::Result<TableReplica> {
-        let (last, next_offset) = beginning(changelog, &stop)?;
+        let (last, next_offset) = find_beginning(changelog, &stop)?;
         let (clusterer, disk) = self.empty_table(log_partition, next_offset, stop)?;
         let restoration = Restoration::into_empty(clusterer, Arc::clone(&self.detector));
         let restoration = match last {
