@@ -12,10 +12,10 @@ use clap::{Args, Subcommand};
 
 use super::documents;
 use super::settings::{self, wrong};
-#[cfg(feature = "kafka")]
-use leitong_kafka::{Start, Tail};
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
+#[cfg(feature = "kafka")]
+use leitong_kafka::{Start, Tail};
 use leitong_pipeline::config::Config;
 use leitong_text::page::mapping::{InputConfig, Preset, Survey};
 #[cfg(feature = "kafka")]

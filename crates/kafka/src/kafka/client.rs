@@ -12,9 +12,9 @@ use rdkafka::error::KafkaError;
 use rdkafka::producer::{BaseProducer, DeliveryResult, ProducerContext};
 use rdkafka::{ClientConfig, ClientContext};
 
-use leitong_pipeline::config::kafka::KafkaConfig;
 use crate::kafka::authorities;
 use crate::kafka::ports::ClientError;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Time limit of a call to a broker whose answer is needed at once.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);

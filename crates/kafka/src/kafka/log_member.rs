@@ -14,8 +14,8 @@ use rdkafka::error::KafkaError;
 use super::assignments::numbers;
 use super::client;
 use super::events::{ClientEvents, reports_by_events};
-use leitong_pipeline::config::kafka::KafkaConfig;
 use leitong_graph::telemetry::health::StageHealth;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// A generation of the group, as a commit names it.
 pub(crate) type Generation = ConsumerGroupMetadata;

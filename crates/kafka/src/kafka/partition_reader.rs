@@ -13,12 +13,12 @@ use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Message};
 use rdkafka::{Offset, TopicPartitionList};
 
-use leitong_pipeline::config::kafka::KafkaConfig;
 use crate::kafka::client::{self, CALL_TIMEOUT};
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers;
 use crate::kafka::ports::{HeadersRead, ReadMode, Reader, Record, Step};
 use leitong_graph::telemetry::metrics;
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Reader of one partition.
 pub(crate) struct PartitionReader {

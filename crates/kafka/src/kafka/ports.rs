@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
 use leitong_cluster::log::LogPlace;
+use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
 
 /// Timeout of one step of reading.
 const READ_STEP: Duration = Duration::from_millis(100);
@@ -184,7 +184,7 @@ pub(crate) enum RequestError {
 
 /// Reason why a client cannot be created.
 #[derive(Debug, Error)]
-pub(crate) enum ClientError {
+pub enum ClientError {
     /// The client library rejects a property.
     #[error("kafka.properties.{property}: {problem}")]
     Property {

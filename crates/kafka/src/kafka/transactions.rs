@@ -21,12 +21,12 @@ use rdkafka::util::Timeout;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 
 use crate::backoff::backoff;
-use leitong_pipeline::config::kafka::KafkaConfig;
 use crate::kafka::client;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers;
 use crate::kafka::log_member::Generation;
 use crate::kafka::ports::{ClientError, Delivered, Outgoing, RequestError, TransactionClient};
+use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Duration above which a commit may have been repeated without a log line.
 const SLOW_COMMIT: Duration = Duration::from_secs(2);

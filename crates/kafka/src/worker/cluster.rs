@@ -17,12 +17,12 @@ use super::role::{ClusterRole, RoleSettings};
 use super::stop::Stop;
 use super::{Accepted, deletion, snapshots, standby};
 use crate::backoff::backoff;
-use leitong_pipeline::config::Config;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_member::{Assignee, LogMember};
-use leitong_pipeline::FingerprintStage;
 use leitong_graph::telemetry::health::StageHealth;
 use leitong_graph::telemetry::metrics;
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::Config;
 
 /// Timeout for the owner of a revoked partition to end its transaction. It is longer than a transaction may
 /// take (`transaction.timeout.ms`, 10 s by default).

@@ -8,7 +8,6 @@ use anyhow::Context;
 
 use super::ports::{TableFolder, World};
 use super::stop::Stop;
-use leitong_pipeline::config::Config;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_member::{Generation, LogMember};
 use crate::kafka::open_ranges::OutputEnds;
@@ -19,6 +18,7 @@ use crate::kafka::transactions::KafkaTransactions;
 use leitong_base::hashed::Seed;
 use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
+use leitong_pipeline::config::Config;
 use leitong_store::blocks::{Folder, StoreOptions};
 use leitong_store::snapshot::SnapshotPlace;
 

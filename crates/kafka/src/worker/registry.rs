@@ -28,7 +28,6 @@ use leitong_cluster::verdict::Verdict;
 use leitong_http::api::StageReader;
 use leitong_http::api::{Named, Recent};
 use leitong_pipeline::config::Config;
-use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 
 /// The tables of one process.
 pub(crate) struct TableRegistry {

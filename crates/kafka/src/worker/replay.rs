@@ -7,16 +7,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leitong_pipeline::config::KafkaConfig;
 use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::ports::{ReadMode, Reader, Record, Step};
-use leitong_pipeline::ClusterStage;
 use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome, Replaced};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, Position};
+use leitong_pipeline::ClusterStage;
+use leitong_pipeline::config::KafkaConfig;
 use leitong_store::snapshot::TableSettings;
 
 /// Number of log records that are decided together.
@@ -48,7 +48,11 @@ impl Replayed {
     ///
     /// # Errors
     /// `write` has failed, or a page topic was deleted and created again.
-    fn write(&mut self, decided: DecidedBatch, write: &mut impl FnMut(Vec<Conclusion>) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    fn write(
+        &mut self,
+        decided: DecidedBatch,
+        write: &mut impl FnMut(Vec<Conclusion>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let records = decided.outcomes.len();
         let conclusion = |outcome| match outcome {
             RecordOutcome::Decided(conclusion) => Some(conclusion),

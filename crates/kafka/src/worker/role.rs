@@ -10,11 +10,11 @@ use super::deletion::Committed;
 use super::ports::World;
 use super::registry::TableRegistry;
 use super::stop::Stop;
-use leitong_pipeline::config::Config;
-use leitong_graph::telemetry::health::StageHealth;
-use leitong_graph::telemetry::metrics;
 use leitong_cluster::changelog::Identity;
 use leitong_fingerprint::Detector;
+use leitong_graph::telemetry::health::StageHealth;
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::config::Config;
 
 /// The cluster role of one process.
 pub(crate) struct ClusterRole<W> {

@@ -12,14 +12,14 @@ use super::outputs::Outputs;
 use super::owned::OwnedPartition;
 use super::trouble::Trouble;
 use crate::kafka::ports::{Reader, Record, Step};
-use leitong_graph::telemetry::traces::context::TraceContext;
-use leitong_graph::telemetry::traces::page::{LogRead, LogTrace};
-use leitong_graph::telemetry::{metrics, traces};
-use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 use crate::worker::log_partition::{LogPartition, RecordOutcome, Replaced};
 use crate::worker::ports::World;
 use leitong_base::record::{LogRecord, Timestamp};
 use leitong_cluster::log::{Entry, EntryError, LogPlace};
+use leitong_graph::telemetry::traces::context::TraceContext;
+use leitong_graph::telemetry::traces::page::{LogRead, LogTrace};
+use leitong_graph::telemetry::{metrics, traces};
+use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 
 /// Maximum number of bytes of log records in one transaction. Records may be large, because input that is not
 /// a page is kept whole.

@@ -51,7 +51,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::kafka::ports::{ReadMode, Reader};
-use leitong_graph::telemetry::metrics;
 use crate::worker::deletion::Committed;
 use crate::worker::disk::DiskTable;
 use crate::worker::log_partition::LogPartition;
@@ -61,6 +60,7 @@ use crate::worker::restore::{self, Restore, RestoredTable};
 use batch::Batch;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::Restoration;
+use leitong_graph::telemetry::metrics;
 use outputs::Outputs;
 use owned::OwnedPartition;
 use take_over::take_over;

@@ -1,22 +1,22 @@
 //! The outputs of one transaction or of a part of it: everything that it writes. They are kept until the
 //! commit, so they can be sent again.
 
-use leitong_pipeline::config::kafka::KafkaConfig;
-use leitong_pipeline::config::kafka::VerdictFormat;
 use crate::kafka::dead_letter;
 use crate::kafka::ports::Header;
-use leitong_graph::telemetry::metrics::Outcome;
-use leitong_graph::telemetry::tally::Tallied;
-use leitong_pipeline::templates::Noticed;
-use leitong_graph::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
-use leitong_graph::telemetry::traces::page::LogTrace;
-use leitong_pipeline::verdict_message::cloud_events;
-use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
-use leitong_pipeline::verdict_message::verdict_headers;
 use crate::worker::registry::{KeptVerdict, TableRegistry};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_cluster::verdict::{Conclusion, Verdict};
+use leitong_graph::telemetry::metrics::Outcome;
+use leitong_graph::telemetry::tally::Tallied;
+use leitong_graph::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
+use leitong_graph::telemetry::traces::page::LogTrace;
+use leitong_pipeline::config::kafka::KafkaConfig;
+use leitong_pipeline::config::kafka::VerdictFormat;
+use leitong_pipeline::templates::Noticed;
+use leitong_pipeline::verdict_message::cloud_events;
+use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
+use leitong_pipeline::verdict_message::verdict_headers;
 
 /// The records of a transaction, or of a part of it.
 #[derive(Default)]

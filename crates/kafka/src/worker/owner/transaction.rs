@@ -20,8 +20,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::outputs::{OutputRecord, Outputs, To};
-use leitong_pipeline::config::KafkaConfig;
 use crate::kafka::ports::{ClientError, Delivered, Outgoing, RequestError, TransactionClient};
+use leitong_pipeline::config::KafkaConfig;
 
 /// Timeout for the coordinator in one attempt to take over.
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);

@@ -30,12 +30,12 @@ use super::owned::OwnedPartition;
 use super::transaction::TransactionalProducer;
 use super::trouble::Trouble;
 use crate::kafka::ports::{OpenRange, Outgoing, ReadMode, Reader, Record, Step};
-use leitong_graph::telemetry::metrics;
-use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 use crate::worker::ports::World;
 use crate::worker::positions;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 
 /// Timeout for open transactions of other owners that hide records: longer than transactions may stay open.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(15);
