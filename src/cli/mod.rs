@@ -1,54 +1,20 @@
-//! The command line: arguments, messages and exit statuses. Each command is a file of this folder.
+//! The command line: arguments, messages and exit statuses. Each command is a file, in folders by
+//! subject.
 //!
 //! [`mod@reference`] lists the meanings of exit statuses. If the reader of the output has closed it, the
 //! program prints no message, saves nothing, and ends with 141, as a shell reports for a program that SIGPIPE
 //! has ended.
 
-mod boilerplate;
-#[cfg(feature = "kafka")]
-mod boilerplate_of_site;
-mod columns;
-#[cfg(feature = "console")]
-mod compare;
-mod config;
-#[cfg(feature = "console")]
-mod console;
+mod about;
 mod dedup;
-#[cfg(feature = "kafka")]
-mod doctor;
-mod documents;
-mod done;
-mod extract;
-mod idf;
+mod files;
 mod interrupt;
-mod kept;
+mod lists;
 mod logging;
-#[cfg(feature = "console")]
-mod open;
-mod outputs;
-#[cfg(feature = "console")]
-mod pages;
-mod parts;
-mod passages;
-mod preset;
-mod progress;
-mod reference;
-#[cfg(feature = "kafka")]
-mod replay;
-#[cfg(feature = "kafka")]
-mod run;
-mod serve;
+mod page;
+mod service;
 mod settings;
-#[cfg(feature = "kafka")]
-mod shared_paragraphs;
-mod shell;
-mod summary;
 mod table;
-#[cfg(feature = "kafka")]
-mod tap;
-mod texts;
-#[cfg(feature = "kafka")]
-mod topics;
 
 use std::ffi::OsString;
 use std::io;
@@ -56,11 +22,21 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use about::{config, reference, shell};
 use leitong_base::terminal;
 use leitong_corpora::keep::WrongOption;
 use leitong_pipeline::config::load::ConfigError;
 use leitong_store::snapshot::SnapshotError;
+use lists::{boilerplate, idf};
 use logging::LogFormat;
+#[cfg(feature = "console")]
+use page::compare;
+use page::{extract, preset};
+#[cfg(feature = "console")]
+use service::console;
+use service::serve;
+#[cfg(feature = "kafka")]
+use service::{doctor, replay, run, tap, topics};
 
 /// Exit status if the reader of the output has closed it: 128 plus the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::there_is_no_table;
-use crate::cli::documents;
+use crate::cli::files::documents;
 use crate::cli::settings::{self, Wrong};
 use leitong_pipeline::FingerprintStage;
 use leitong_store::snapshot::{Compacted, TableDir};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use crate::cli::parts::{Overwrite, Parts};
+use crate::cli::files::parts::{Overwrite, Parts};
 use leitong_corpora::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::unfinished::NewTable;
-use crate::cli::documents;
+use crate::cli::files::documents;
 use crate::cli::settings::{self, Wrong};
 use leitong_corpora::source::Input;
 use leitong_pipeline::FingerprintStage;

@@ -8,8 +8,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::unfinished::{self, NewTable};
-use crate::cli::documents;
-use crate::cli::parts::{Overwrite, Parts};
+use crate::cli::files::documents;
+use crate::cli::files::parts::{Overwrite, Parts};
 use crate::cli::settings::{self, Wrong, wrong};
 use leitong_cluster::{ClusterId, Merged};
 use leitong_corpora::sink::WholeLines;
