@@ -192,7 +192,7 @@ SIMULATION := cargo test --locked $(PACKAGES) --lib -- --nocapture --test-thread
 simulation: prerequisites
 	LEITONG_SIMULATE_FIXED=40 LEITONG_SIMULATE_RUNS=60 $(SIMULATION) --include-ignored simulation::
 
-# A seed repeats a run: LEITONG_SIMULATE_SEED=...; see crates/kafka/tests/simulation.
+# A seed repeats a run: LEITONG_SIMULATE_SEED=...; see tests/simulation.
 .PHONY: simulate
 simulate: prerequisites ## Run the owners over simulated brokers for SECONDS (60 by default), with fresh seeds
 	LEITONG_SIMULATE_SECONDS=$(or $(SECONDS),60) $(SIMULATION) simulation::tests::every_page_has_exactly_one_outcome_whatever_happens

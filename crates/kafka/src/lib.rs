@@ -19,5 +19,5 @@ pub use worker::resources::Limits;
 pub use worker::{Accepted, Roles, run};
 
 #[cfg(test)]
-#[path = "../tests/simulation/mod.rs"]
+#[path = "../../../tests/simulation/mod.rs"]
 mod simulation;

@@ -5,7 +5,7 @@
 //!  each record names its          │       accepts each source position once, and none after a gap
 //!  predecessor                    └─ entry: Entry ↔ protobuf
 //! ```
-//! Pure: no clock, no broker. The simulation in `crates/kafka/tests/simulation` runs these types through crashes, zombie
+//! Pure: no clock, no broker. The simulation in `tests/simulation` runs these types through crashes, zombie
 //! processes, and lost and repeated deliveries.
 
 pub(crate) mod entry;

@@ -9,7 +9,7 @@
 //!                  ├ TableFolder ....... a table's part on disk
 //!                  └ now, wait ......... time
 //! ```
-//! There are two implementations: [`super::kafka_world`], and the one in `crates/kafka/tests/simulation`, which runs the
+//! There are two implementations: [`super::kafka_world`], and the one in `tests/simulation`, which runs the
 //! same owners, standbys and snapshots with simulated brokers and time.
 
 use std::sync::Arc;
