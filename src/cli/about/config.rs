@@ -13,7 +13,7 @@ use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::{Config, describe, load};
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -44,7 +44,7 @@ enum Action {
     Commands,
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments, program: Command) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments, program: Command) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         Action::Example => documents::print(&describe::example())?,
         Action::Docs => documents::print(&describe::markdown())?,

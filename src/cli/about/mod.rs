@@ -1,5 +1,5 @@
 //! Commands about the program itself.
 
-pub(in crate::cli) mod config;
-pub(in crate::cli) mod reference;
-pub(in crate::cli) mod shell;
+pub(crate) mod config;
+pub(crate) mod reference;
+pub(crate) mod shell;

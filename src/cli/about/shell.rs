@@ -14,7 +14,7 @@ use leitong_base::terminal;
 #[command(
     after_help = "For bash, for the current user:\n  leitong completions bash > ~/.local/share/bash-completion/completions/leitong"
 )]
-pub(in crate::cli) struct Completions {
+pub(crate) struct Completions {
     /// Shell to generate completions for
     #[arg(value_enum)]
     shell: Shell,
@@ -22,13 +22,13 @@ pub(in crate::cli) struct Completions {
 
 #[derive(Debug, Args)]
 #[command(after_help = "For the current user:\n  leitong man ~/.local/share/man/man1 && man leitong-dedup")]
-pub(in crate::cli) struct Man {
+pub(crate) struct Man {
     /// Folder for `leitong.1` and one page per command; it is created if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-pub(in crate::cli) fn completions(arguments: &Completions, mut program: Command) -> anyhow::Result<ExitCode> {
+pub(crate) fn completions(arguments: &Completions, mut program: Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "leitong", &mut script);
     terminal::Streams::output()
@@ -37,7 +37,7 @@ pub(in crate::cli) fn completions(arguments: &Completions, mut program: Command)
     Ok(ExitCode::SUCCESS)
 }
 
-pub(in crate::cli) fn man(arguments: &Man, program: Command) -> anyhow::Result<ExitCode> {
+pub(crate) fn man(arguments: &Man, program: Command) -> anyhow::Result<ExitCode> {
     let folder = &arguments.folder;
     fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(program, folder))

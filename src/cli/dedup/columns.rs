@@ -11,7 +11,7 @@ const NAMED_MAX: usize = 20;
 
 #[derive(Debug, Args)]
 #[group(id = "columns")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Column (or field of JSON lines) with the main text, instead of those in `[input.fields]`. A name that
     /// starts with `/` is a JSON pointer, such as /metadata/text
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
@@ -27,7 +27,7 @@ pub(in crate::cli) struct Arguments {
     url_column: Option<String>,
     /// Treat quotes in CSV and TSV as ordinary characters, for files that never quote their fields
     #[arg(long, help_heading = "Columns")]
-    pub(in crate::cli) no_quotes: bool,
+    pub(crate) no_quotes: bool,
 }
 
 impl Arguments {
@@ -41,14 +41,14 @@ impl Arguments {
     }
 
     /// Returns the options as they were given on the command line.
-    pub(in crate::cli) fn options(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn options(&self) -> impl Iterator<Item = String> {
         let columns = self.all().into_iter();
         let columns = columns.filter_map(|(option, name)| Some(format!("{option} {}", name.as_ref()?)));
         columns.chain(self.no_quotes.then(|| "--no-quotes".to_owned()))
     }
 
     /// Returns a message for each column that was named and that no line has.
-    pub(in crate::cli) fn missing(&self, reader: &PageReader) -> Vec<String> {
+    pub(crate) fn missing(&self, reader: &PageReader) -> Vec<String> {
         let missing = |(option, name): (&str, &Option<String>)| {
             let name = name.as_ref()?;
             let known = reader.names_without(&pointer_to(name))?;
@@ -64,7 +64,7 @@ impl Arguments {
     }
 
     /// Replaces the pointers in `fields` with the columns that were named.
-    pub(in crate::cli) fn apply(&self, fields: &mut FieldsConfig) {
+    pub(crate) fn apply(&self, fields: &mut FieldsConfig) {
         if self.text_column.is_some() || self.html_column.is_some() {
             for body in [
                 &mut fields.text,

@@ -18,7 +18,7 @@ use leitong_pipeline::config::Config;
 
 #[derive(Debug, Args)]
 #[group(id = "documents")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Write the documents that are kept: to one file, or to a folder with one file per input. Compressed if
     /// the name ends in .gz, .zst or .lz4. Verdicts are then written only with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
@@ -91,12 +91,12 @@ pub(in crate::cli) struct Arguments {
 
 impl Arguments {
     /// Returns true if documents are written. Verdicts then go to a file or nowhere.
-    pub(in crate::cli) fn copies(&self) -> bool {
+    pub(crate) fn copies(&self) -> bool {
         self.keep.is_some() || self.drop.is_some()
     }
 
     /// Returns the documents whose texts are stored until the end of the run.
-    pub(in crate::cli) fn compressed_texts(&self) -> CompressedTexts {
+    pub(crate) fn compressed_texts(&self) -> CompressedTexts {
         match (self.passages.needs_texts(), self.verify) {
             (true, _) => CompressedTexts::All,
             (false, true) => CompressedTexts::Fingerprinted,
@@ -105,17 +105,17 @@ impl Arguments {
     }
 
     /// Returns the form of the texts that are written, if any are.
-    pub(in crate::cli) fn written_texts(&self) -> Option<WrittenForm> {
+    pub(crate) fn written_texts(&self) -> Option<WrittenForm> {
         self.texts.written_form()
     }
 
     /// Returns the files of benchmarks.
-    pub(in crate::cli) fn benchmarks(&self) -> &[PathBuf] {
+    pub(crate) fn benchmarks(&self) -> &[PathBuf] {
         self.passages.benchmarks()
     }
 
     /// Returns the options for the documents of a run with this configuration and these rules.
-    pub(in crate::cli) fn keeping(&self, config: &Config, rules: &InputRules) -> anyhow::Result<Options> {
+    pub(crate) fn keeping(&self, config: &Config, rules: &InputRules) -> anyhow::Result<Options> {
         Ok(Options {
             keep: self.keep.clone(),
             drop: self.drop.clone(),
@@ -154,12 +154,12 @@ impl Arguments {
     }
 
     /// Returns the files and folders that are written.
-    pub(in crate::cli) fn outputs(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Path> {
         self.paths().into_iter().filter_map(|(_, path)| path.as_deref())
     }
 
     /// Returns the files that are written for inputs with these `names`, each with its option.
-    pub(in crate::cli) fn files(&self, names: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
+    pub(crate) fn files(&self, names: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
         let folders = [("--keep", &self.keep), ("--drop", &self.drop)];
         let documents = folders.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
         let documents = documents.flat_map(|(option, path)| {
@@ -170,7 +170,7 @@ impl Arguments {
     }
 
     /// Returns the options as they were given on the command line.
-    pub(in crate::cli) fn given_options(&self) -> Vec<String> {
+    pub(crate) fn given_options(&self) -> Vec<String> {
         let paths = self
             .paths()
             .into_iter()
@@ -192,7 +192,7 @@ impl Arguments {
     }
 
     /// Rejects inputs that cannot be read a second time, and outputs in object stores.
-    pub(in crate::cli) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
+    pub(crate) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
         refuse_objects(&self.paths())?;
         self.texts.check(self.keep.as_deref(), self.revisit)?;
         if self.by.is_some() && !self.copies() {
@@ -258,7 +258,7 @@ fn ending_not_written(path: &Path) -> Option<&'static str> {
 }
 
 /// Rejects outputs in object stores, before a folder called `s3:` is created.
-pub(in crate::cli) fn refuse_objects(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
+pub(crate) fn refuse_objects(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
     let named = outputs.iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
     match named.into_iter().find(|(_, path)| is_object(path)) {
         None => Ok(()),

@@ -59,7 +59,7 @@ Examples:
   leitong dedup --url-base https:// --keep kept/ mirror/
   leitong dedup --keep kept.warc.gz --revisit --warc-base s3://bucket/crawl index.cdxj.gz
   zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind | endswith(\"_DUPLICATE\") | not).page_id'")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     decision: DecisionArguments,
     /// File for the verdicts, one JSON object per line [default: standard output]
@@ -108,7 +108,7 @@ impl Arguments {
     }
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let mut config = arguments.decision.config("files have no keys; it is for `leitong run`")?;
     arguments.columns.apply(&mut config.input.fields);

@@ -15,17 +15,17 @@ const LETTERS_MIN: i64 = 20;
 
 #[derive(Debug, Args)]
 #[group(id = "passage_options")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Drop documents that share a passage with any string in this file of JSON lines or Parquet, such as a
     /// benchmark. May be given several times
     #[arg(long, value_name = "FILE", help_heading = "Passages")]
     against: Vec<PathBuf>,
     /// Write the passages that many kept documents have, one JSON object per line
     #[arg(long, value_name = "FILE", help_heading = "Passages")]
-    pub(in crate::cli) passages: Option<PathBuf>,
+    pub(crate) passages: Option<PathBuf>,
     /// Remove sentences and lines that many kept documents share from the texts that --as text writes
     #[arg(long, requires = "keep", help_heading = "Passages")]
-    pub(in crate::cli) cut: bool,
+    pub(crate) cut: bool,
     /// Minimum number of letters of a passage. An ideograph counts as three
     #[arg(
         long,
@@ -57,22 +57,22 @@ pub(in crate::cli) struct Arguments {
 
 impl Arguments {
     /// Returns true if documents are compared with benchmarks.
-    pub(in crate::cli) fn compares(&self) -> bool {
+    pub(crate) fn compares(&self) -> bool {
         !self.against.is_empty()
     }
 
     /// Returns true if the texts of all documents are needed at the end of the run.
-    pub(in crate::cli) fn needs_texts(&self) -> bool {
+    pub(crate) fn needs_texts(&self) -> bool {
         self.compares() || self.passages.is_some() || self.cut
     }
 
     /// Returns the files of benchmarks.
-    pub(in crate::cli) fn benchmarks(&self) -> &[PathBuf] {
+    pub(crate) fn benchmarks(&self) -> &[PathBuf] {
         &self.against
     }
 
     /// Returns the options for a run with this configuration, or `None` if it does not look for passages.
-    pub(in crate::cli) fn options(&self, config: &Config) -> anyhow::Result<Option<PassageOptions>> {
+    pub(crate) fn options(&self, config: &Config) -> anyhow::Result<Option<PassageOptions>> {
         if !self.needs_texts() {
             return Ok(None);
         }
@@ -89,7 +89,7 @@ impl Arguments {
     }
 
     /// Returns the options as they were given on the command line, except the name of the output.
-    pub(in crate::cli) fn given_options(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn given_options(&self) -> impl Iterator<Item = String> {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
         let against = self
             .against

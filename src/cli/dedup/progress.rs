@@ -14,7 +14,7 @@ use leitong_corpora::source::ReadSoFar;
 
 /// A bar that draws itself ten times a second. It shows nothing if standard error is not a terminal.
 #[derive(Clone)]
-pub(in crate::cli) struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     /// Ends the drawing thread when the last copy is dropped.
     _finished: mpsc::Sender<()>,
@@ -27,7 +27,7 @@ impl Progress {
     /// Starts a bar that shows how many of `bytes_total` bytes (if known) are processed, and counts of pages
     /// and duplicates.
     #[must_use]
-    pub(in crate::cli) fn start(bytes_total: Option<u64>, read: Arc<ReadSoFar>, counts: Arc<Counts>) -> Self {
+    pub(crate) fn start(bytes_total: Option<u64>, read: Arc<ReadSoFar>, counts: Arc<Counts>) -> Self {
         let bar = match bytes_total {
             Some(bytes) => ProgressBar::new(bytes),
             None => ProgressBar::new_spinner(),
@@ -60,12 +60,12 @@ impl Progress {
     }
 
     /// Writes a message to standard error without tearing the bar.
-    pub(in crate::cli) fn note(&self, message: impl fmt::Display) {
+    pub(crate) fn note(&self, message: impl fmt::Display) {
         self.bar.suspend(|| terminal::note(message));
     }
 
     /// Removes the bar.
-    pub(in crate::cli) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

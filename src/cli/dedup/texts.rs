@@ -12,7 +12,7 @@ use leitong_pipeline::WrittenForm;
 
 #[derive(Debug, Args)]
 #[group(id = "texts")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Form of the documents in the output of --keep: unchanged, or their main text with title, language, date
     /// and the like, as JSON lines or Parquet depending on the name of the file
     #[arg(
@@ -44,7 +44,7 @@ enum TextForm {
 
 impl Arguments {
     /// Returns the form of the texts that are written instead of documents, if any are.
-    pub(in crate::cli) fn written_form(&self) -> Option<WrittenForm> {
+    pub(crate) fn written_form(&self) -> Option<WrittenForm> {
         match self.form {
             TextForm::Original => None,
             TextForm::Text => Some(WrittenForm::Plain),
@@ -53,12 +53,12 @@ impl Arguments {
     }
 
     /// Returns true if texts are written without markup.
-    pub(in crate::cli) fn are_plain(&self) -> bool {
+    pub(crate) fn are_plain(&self) -> bool {
         self.form == TextForm::Text
     }
 
     /// Returns the options as they were given on the command line.
-    pub(in crate::cli) fn given_options(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn given_options(&self) -> impl Iterator<Item = String> {
         let form = match self.form {
             TextForm::Original => None,
             TextForm::Text => Some("--as text".to_owned()),
@@ -69,7 +69,7 @@ impl Arguments {
     }
 
     /// Rejects options that do not fit together, and an output whose name belongs to another format.
-    pub(in crate::cli) fn check(&self, keep: Option<&Path>, revisit: bool) -> anyhow::Result<()> {
+    pub(crate) fn check(&self, keep: Option<&Path>, revisit: bool) -> anyhow::Result<()> {
         if self.written_form().is_none() {
             return match self.fields.is_empty() {
                 true => Ok(()),
@@ -92,7 +92,7 @@ impl Arguments {
     }
 
     /// Returns the options for a run with these rules, or `None` if documents are written unchanged.
-    pub(in crate::cli) fn options(&self, rules: &InputRules) -> Option<TextOptions> {
+    pub(crate) fn options(&self, rules: &InputRules) -> Option<TextOptions> {
         self.written_form()?;
         // The fields are read in a second reading. It has the rules of the first one, and also reads their columns.
         let rules = rules.clone().with_extra(self.fields.iter().map(|field| field.pointer.as_str()));

@@ -28,7 +28,7 @@ use leitong_text::segment::Terms;
 
 /// Arguments of a command that counts something over all pages.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Counted {
+pub(crate) struct Counted {
     /// Configuration file for extraction and segmentation
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -48,11 +48,11 @@ const NAMED_MAX: usize = 20;
 
 /// Number of records that cannot be read. It decides the exit status.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct UnreadRecords(usize);
+pub(crate) struct UnreadRecords(usize);
 
 impl UnreadRecords {
     /// Counts a record, and reports it unless [`NAMED_MAX`] records were reported already.
-    pub(in crate::cli) fn count(&mut self, place: &Place, NoPage { cause, message, .. }: &NoPage) {
+    pub(crate) fn count(&mut self, place: &Place, NoPage { cause, message, .. }: &NoPage) {
         self.0 += 1;
         if self.0 <= NAMED_MAX {
             terminal::note(format_args!("{place}: {message} ({cause})"));
@@ -60,7 +60,7 @@ impl UnreadRecords {
     }
 
     /// Reports the number of records, and returns the exit status.
-    pub(in crate::cli) fn finish(self) -> ExitCode {
+    pub(crate) fn finish(self) -> ExitCode {
         match self.0 {
             0 => return ExitCode::SUCCESS,
             1 => terminal::note("1 record cannot be read and is not part of the result"),
@@ -82,7 +82,7 @@ impl UnreadRecords {
 ///
 /// # Errors
 /// Fails if no input had a record, unless all inputs are empty. Such a run must not look like a success.
-pub(in crate::cli) fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Result<()> {
+pub(crate) fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Result<()> {
     let without_records = read.without_records();
     without_records.iter().take(NAMED_MAX).for_each(terminal::note);
     if without_records.len() > NAMED_MAX {
@@ -96,7 +96,7 @@ pub(in crate::cli) fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyho
 }
 
 /// Calls `take` with each record of `source`, in order, until it fails. Reports inputs without a record.
-pub(in crate::cli) fn for_each_record(
+pub(crate) fn for_each_record(
     mut source: Inputs,
     mut take: impl FnMut(Record) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -108,7 +108,7 @@ pub(in crate::cli) fn for_each_record(
 
 impl Counted {
     /// Calls `take` with the terms of each page. Returns the exit status, and the output for [`Self::write`].
-    pub(in crate::cli) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<(ExitCode, Parts)> {
+    pub(crate) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<(ExitCode, Parts)> {
         let output = [("--output", self.output.clone())];
         let parts = Parts::begin_checked(&output, &self.inputs, &[], self.overwrite)?;
         let config = settings::config(self.config.as_deref(), None, None)?;
@@ -122,14 +122,14 @@ impl Counted {
     }
 
     /// Writes the result to the output.
-    pub(in crate::cli) fn write(&self, parts: Parts, contents: &str) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, parts: Parts, contents: &str) -> anyhow::Result<()> {
         write(&self.output, contents)?;
         parts.finish()
     }
 }
 
 /// Returns true if the file exists and can be read only once, such as a pipe. `-` is standard input.
-pub(in crate::cli) fn is_read_once(path: &Path) -> bool {
+pub(crate) fn is_read_once(path: &Path) -> bool {
     path == Path::new("-") || (path.exists() && !path.is_dir() && !can_be_read_again(path))
 }
 
@@ -137,7 +137,7 @@ pub(in crate::cli) fn is_read_once(path: &Path) -> bool {
 ///
 /// # Errors
 /// An input cannot be opened, or one that can be read only once is named twice.
-pub(in crate::cli) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
+pub(crate) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     let (mut known, mut repeated) = (HashSet::new(), 0);
     let open = |path: &PathBuf| {
         let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -163,7 +163,7 @@ pub(in crate::cli) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 }
 
 /// Opens all inputs and returns their records.
-pub(in crate::cli) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs> {
+pub(crate) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs> {
     Ok(Inputs::new(open(paths)?, settings::input_rules(config)?, Arc::default()))
 }
 
@@ -201,12 +201,12 @@ fn for_each(inputs: &[PathBuf], config: &Config, mut take: impl FnMut(Document))
 }
 
 /// Writes text for people to standard output.
-pub(in crate::cli) fn print(text: &str) -> anyhow::Result<()> {
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     terminal::Streams::print(text).context("cannot write to standard output")
 }
 
 /// Writes text to the part of an output, or to standard output for `-`.
-pub(in crate::cli) fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
+pub(crate) fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return print(contents);
     }

@@ -28,7 +28,7 @@ const REMEDY: &str = "to run it again, name a table that does not have these pag
 const ENTRY_BYTES: usize = 16;
 
 /// A run that can be recognised when it is repeated.
-pub(in crate::cli) struct Marked {
+pub(crate) struct Marked {
     id: u64,
     inputs: Vec<MarkedInput>,
     /// Each option that names output files, with its files and their parts.
@@ -58,7 +58,7 @@ struct Contents {
 impl Marked {
     /// Returns the run `run` over `inputs`, or `None` if the contents of an input cannot be compared with those of
     /// other runs.
-    pub(in crate::cli) fn new(
+    pub(crate) fn new(
         run: &RunId,
         (paths, inputs): (&[PathBuf], &[Input]),
         outputs: &[(&'static str, PathBuf)],
@@ -112,7 +112,7 @@ impl Marked {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub(in crate::cli) fn find(&self, dir: &TableDir) -> anyhow::Result<Option<(FinishedRun, u64)>> {
+    pub(crate) fn find(&self, dir: &TableDir) -> anyhow::Result<Option<(FinishedRun, u64)>> {
         let runs = dir.finished_runs()?;
         let is_like = |run: &FinishedRun| run.id == self.id && self.may_share_inputs(run);
         let mut like = runs.into_iter().rev().filter(is_like).peekable();
@@ -134,7 +134,7 @@ impl Marked {
     ///
     /// # Errors
     /// Also if a file cannot be read.
-    pub(in crate::cli) fn refuse_losses(&self, dir: &TableDir, table: &Path) -> anyhow::Result<()> {
+    pub(crate) fn refuse_losses(&self, dir: &TableDir, table: &Path) -> anyhow::Result<()> {
         let runs = dir.finished_runs()?;
         if let Some(run) = self.grown_since(&runs)? {
             self.refuse_emptying(run, Relation::AroundIt, table)?;
@@ -199,7 +199,7 @@ impl Marked {
     ///
     /// # Errors
     /// An output is not as `run` left it, or standard output would have to be written again.
-    pub(in crate::cli) fn report(&self, run: &FinishedRun, table: &Path) -> anyhow::Result<()> {
+    pub(crate) fn report(&self, run: &FinishedRun, table: &Path) -> anyhow::Result<()> {
         let when = ended_at(run);
         let done = format!("this run ended{when}, and its pages are in the table {}", table.display());
         if self.prints {
@@ -260,7 +260,7 @@ impl Marked {
     ///
     /// # Errors
     /// Fails if an input cannot be read.
-    pub(in crate::cli) fn leave(
+    pub(crate) fn leave(
         &self,
         dir: &TableDir,
         readings: &[std::sync::Arc<Reading>],

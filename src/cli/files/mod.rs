@@ -1,7 +1,7 @@
-//! What commands read and write: documents, outputs that become complete in one step, and summaries of a run.
+//! Files that commands read and write: documents, outputs that are complete or absent, and summaries of a run.
 
-pub(in crate::cli) mod documents;
-pub(in crate::cli) mod done;
-pub(in crate::cli) mod outputs;
-pub(in crate::cli) mod parts;
-pub(in crate::cli) mod summary;
+pub(crate) mod documents;
+pub(crate) mod done;
+pub(crate) mod outputs;
+pub(crate) mod parts;
+pub(crate) mod summary;

@@ -17,13 +17,13 @@ use leitong_corpora::sink::WholeLines;
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
 
 /// Endings of names that promise compression that is never written.
-pub(in crate::cli) const NEVER_COMPRESSED: [&str; 14] = [
+pub(crate) const NEVER_COMPRESSED: [&str; 14] = [
     ".xz", ".bz2", ".bz", ".lzma", ".lz", ".lzo", ".br", ".z", ".sz", ".zip", ".7z", ".rar", ".gzip", ".zstd",
 ];
 
 /// The identity of a file, equal for all its names.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(in crate::cli) enum Identity {
+pub(crate) enum Identity {
     /// Device and inode: hard links have the same.
     File(u64, u64),
     /// The whole path of a file that does not exist yet.
@@ -31,7 +31,7 @@ pub(in crate::cli) enum Identity {
 }
 
 /// Removes the ending that promises compression from a name.
-pub(in crate::cli) fn without_compression(name: &str) -> &str {
+pub(crate) fn without_compression(name: &str) -> &str {
     COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
@@ -39,7 +39,7 @@ pub(in crate::cli) fn without_compression(name: &str) -> &str {
 /// `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints. Files that standard
 /// input or output is redirected from or to are checked as well. Of the outputs, only kept and dropped documents are
 /// compressed, so others may not have names of compressed files.
-pub(in crate::cli) fn check_outputs(
+pub(crate) fn check_outputs(
     outputs: &[(&str, PathBuf)],
     inputs: &[PathBuf],
     folders: &[&Path],
@@ -76,7 +76,7 @@ pub(in crate::cli) fn check_outputs(
 
 /// Returns an error if one of `outputs` cannot be written. Some are written at the end of a run, and others would then be
 /// overwritten already.
-pub(in crate::cli) fn check_writable(outputs: &[(&str, PathBuf)]) -> anyhow::Result<()> {
+pub(crate) fn check_writable(outputs: &[(&str, PathBuf)]) -> anyhow::Result<()> {
     for (option, path) in outputs.iter().filter(|(_, path)| path != Path::new("-")) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Folders for documents are created.
@@ -161,7 +161,7 @@ fn identity_of(file: &Metadata) -> Identity {
 }
 
 /// Returns the identity of an input, which may also be a pipe or device. `-` is standard input.
-pub(in crate::cli) fn identity_of_input(path: &Path) -> Option<Identity> {
+pub(crate) fn identity_of_input(path: &Path) -> Option<Identity> {
     let file = match path == Path::new("-") {
         true => metadata_of(io::stdin()),
         false => fs::metadata(path).ok(),

@@ -30,14 +30,14 @@ const RECORD_IN_FOLDER: &str = ".part.run";
 
 /// The option of commands that write files.
 #[derive(Debug, Clone, Copy, Args)]
-pub(in crate::cli) struct Overwrite {
+pub(crate) struct Overwrite {
     /// Replace output files that exist
     #[arg(long)]
     overwrite: bool,
 }
 
 /// The regular files that a command writes.
-pub(in crate::cli) struct Parts {
+pub(crate) struct Parts {
     files: Vec<OutputFile>,
     overwrite: bool,
     /// The path of the record; `None` if no regular file is written.
@@ -74,7 +74,7 @@ struct Head {
 
 /// The second line of a record: all parts are complete.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::cli) struct Complete {
+pub(crate) struct Complete {
     /// The number of the run.
     pub run: u64,
     /// The exit status of the run.
@@ -129,7 +129,7 @@ impl Parts {
     ///
     /// # Errors
     /// An output cannot be written, or may not be.
-    pub(in crate::cli) fn begin_checked(
+    pub(crate) fn begin_checked(
         outputs: &[(&'static str, PathBuf)],
         inputs: &[PathBuf],
         folders: &[&Path],
@@ -145,7 +145,7 @@ impl Parts {
 
     /// Returns the regular files among `outputs`, each with its option. The record is next to `first`, or in it if it is
     /// a folder.
-    pub(in crate::cli) fn new(
+    pub(crate) fn new(
         outputs: &[(&'static str, PathBuf)],
         first: Option<&Path>,
         Overwrite { overwrite }: Overwrite,
@@ -168,12 +168,12 @@ impl Parts {
     }
 
     /// Keeps the parts if this process ends with an error, because a later one may continue them.
-    pub(in crate::cli) fn set_continued_later(&mut self, continued_later: bool) {
+    pub(crate) fn set_continued_later(&mut self, continued_later: bool) {
         self.continued_later = continued_later;
     }
 
     /// Returns an error if an output exists and may not be replaced.
-    pub(in crate::cli) fn refuse_existing(&self) -> anyhow::Result<()> {
+    pub(crate) fn refuse_existing(&self) -> anyhow::Result<()> {
         let exists = |file: &&OutputFile| file.whole.symlink_metadata().is_ok();
         match self.files.iter().find(exists).filter(|_| !self.overwrite) {
             None => Ok(()),
@@ -190,7 +190,7 @@ impl Parts {
     ///
     /// # Errors
     /// There is a part of another command, or another process is writing these outputs.
-    pub(in crate::cli) fn begin(&mut self, goes_on: bool) -> anyhow::Result<()> {
+    pub(crate) fn begin(&mut self, goes_on: bool) -> anyhow::Result<()> {
         let Some(path) = &self.record else { return Ok(()) };
         let cannot = || format!("cannot write {}", path.display());
         if let (true, Some(folder)) = (path.ends_with(RECORD_IN_FOLDER), path.parent()) {
@@ -290,7 +290,7 @@ impl Parts {
     ///
     /// # Errors
     /// The files cannot be written, or an output has appeared meanwhile.
-    pub(in crate::cli) fn list(&mut self, run: u64, status: u8) -> anyhow::Result<()> {
+    pub(crate) fn list(&mut self, run: u64, status: u8) -> anyhow::Result<()> {
         self.refuse_existing()?;
         let mut files = Vec::new();
         for file in &self.files {
@@ -325,7 +325,7 @@ impl Parts {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub(in crate::cli) fn rename(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn rename(&mut self) -> anyhow::Result<()> {
         self.continued_later = true;
         for file in &self.files {
             match file.part.symlink_metadata() {
@@ -341,7 +341,7 @@ impl Parts {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub(in crate::cli) fn end(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn end(&mut self) -> anyhow::Result<()> {
         if let (Some(_), Some(path)) = (self.begun.take(), &self.record) {
             remove_if_there(path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
@@ -352,7 +352,7 @@ impl Parts {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub(in crate::cli) fn finish(mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         self.list(0, 0)?;
         self.rename()?;
         self.end()
@@ -362,7 +362,7 @@ impl Parts {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub(in crate::cli) fn listed(&self) -> anyhow::Result<Option<Complete>> {
+    pub(crate) fn listed(&self) -> anyhow::Result<Option<Complete>> {
         let Some(path) = &self.record else { return Ok(None) };
         let mut record = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -374,7 +374,7 @@ impl Parts {
     }
 
     /// Returns true if every listed file is there, under one of its names.
-    pub(in crate::cli) fn is_whole(&self, complete: &Complete) -> bool {
+    pub(crate) fn is_whole(&self, complete: &Complete) -> bool {
         let files: HashMap<u64, &OutputFile> = self.files.iter().map(|file| (file.id(), file)).collect();
         complete.files.iter().all(|listed| {
             listed.is_former
@@ -389,7 +389,7 @@ impl Parts {
     ///
     /// # Errors
     /// The error of the operating system, or of `before_end`.
-    pub(in crate::cli) fn complete(
+    pub(crate) fn complete(
         &mut self,
         complete: &Complete,
         before_end: impl FnOnce() -> anyhow::Result<()>,

@@ -9,7 +9,7 @@ use leitong_corpora::source::Skipped;
 
 /// Formats the counts of a run.
 #[must_use]
-pub(in crate::cli) fn summary(
+pub(crate) fn summary(
     counts: &Counts,
     skipped: Skipped,
     centroids: usize,
@@ -51,7 +51,7 @@ pub(in crate::cli) fn summary(
 }
 
 /// Formats the counts of what was repaired, a line each.
-pub(in crate::cli) fn repairs(counts: &Counts) -> String {
+pub(crate) fn repairs(counts: &Counts) -> String {
     let mut out = String::new();
     for (what, count) in counts.repaired_in_words() {
         let _ = writeln!(out, "{count:>12}  {what}");

@@ -15,7 +15,7 @@ use leitong_base::terminal;
 use leitong_fingerprint::boilerplate::{HEADER, letters_hash};
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -43,7 +43,7 @@ enum Action {
     Site(boilerplate_of_site::Arguments),
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (given, pages_min, paragraphs_max) = match &arguments.action {
         Action::Build { pages, pages_min, paragraphs_max } => (pages, pages_min, paragraphs_max),
         #[cfg(feature = "kafka")]

@@ -41,7 +41,7 @@ const WAIT: Duration = Duration::from_millis(200);
 #[command(after_help = "\
 Example:
   leitong boilerplate site --config leitong.toml --output boilerplate.txt news.example")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// The site, as the alarm names it
     #[arg(value_name = "SITE")]
     site: String,
@@ -94,7 +94,7 @@ impl Reader {
     }
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { site, pages, .. } = arguments;
     let config = settings::kafka_config(arguments.config.as_deref())?;
     let output = [("--output", arguments.output.clone())];

@@ -9,7 +9,7 @@ use leitong_base::terminal;
 use leitong_fingerprint::idf::IdfBuilder;
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -33,7 +33,7 @@ enum Action {
     },
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Action::Build { pages, pages_min, terms_max } = &arguments.action;
     let mut builder = IdfBuilder::new((*terms_max).max(1_000));
     let (status, parts) = pages.for_each(|terms| builder.add(terms))?;

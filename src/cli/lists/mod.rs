@@ -1,8 +1,8 @@
 //! Commands that make lists from many pages.
 
-pub(in crate::cli) mod boilerplate;
+pub(crate) mod boilerplate;
 #[cfg(feature = "kafka")]
-pub(in crate::cli) mod boilerplate_of_site;
-pub(in crate::cli) mod idf;
+pub(crate) mod boilerplate_of_site;
+pub(crate) mod idf;
 #[cfg(feature = "kafka")]
-pub(in crate::cli) mod shared_paragraphs;
+pub(crate) mod shared_paragraphs;

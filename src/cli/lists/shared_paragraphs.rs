@@ -17,7 +17,7 @@ const LINES_MAX: usize = 3;
 
 /// Paragraphs that the pages of a site share.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Shared {
+pub(crate) struct Shared {
     /// Number of pages that were examined.
     pub pages: u32,
     /// Paragraphs that at least half of the pages have, each with its number of pages; those of the most
@@ -27,7 +27,7 @@ pub(in crate::cli) struct Shared {
 
 /// Counts of the paragraphs of a site.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Site {
+pub(crate) struct Site {
     pages: u32,
     /// Paragraphs by the hash of their letters: the number of pages, and the text on the first page.
     paragraphs: HashMap<u64, (u32, Box<str>)>,
@@ -36,12 +36,12 @@ pub(in crate::cli) struct Site {
 impl Site {
     /// Returns the number of pages that were counted.
     #[must_use]
-    pub(in crate::cli) fn pages(&self) -> u32 {
+    pub(crate) fn pages(&self) -> u32 {
         self.pages
     }
 
     /// Counts the paragraphs of a page.
-    pub(in crate::cli) fn count<'t>(&mut self, paragraphs: impl Iterator<Item = &'t str>) {
+    pub(crate) fn count<'t>(&mut self, paragraphs: impl Iterator<Item = &'t str>) {
         self.pages += 1;
         let mut of_page = HashSet::new();
         for text in paragraphs {
@@ -57,7 +57,7 @@ impl Site {
 
     /// Returns the paragraphs that at least half of the pages have.
     #[must_use]
-    pub(in crate::cli) fn shared(self) -> Shared {
+    pub(crate) fn shared(self) -> Shared {
         let pages = self.pages;
         let mut common: Vec<(u32, Box<str>)> =
             self.paragraphs.into_values().filter(|(count, _)| count * 2 >= pages).collect();

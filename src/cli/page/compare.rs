@@ -38,7 +38,7 @@ Examples:
   leitong compare a.html b.html
   leitong compare --open 'pages.jsonl#a17' 'pages.jsonl#b3'
   leitong compare --html why.html a.html b.html")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Show both pages side by side in the browser: what extraction kept, and what they share
     #[arg(long)]
     open: bool,
@@ -69,7 +69,7 @@ fn language(name: &str) -> Result<Language, String> {
         .ok_or_else(|| "unknown language; choose en or zh".to_owned())
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let html = arguments.html.iter().map(|path| ("--html", path.clone()));
     let files = [&arguments.a, &arguments.b]
         .map(|name| file_and_id(name).map_or(name.into(), |(file, _)| file.into()));

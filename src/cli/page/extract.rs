@@ -30,7 +30,7 @@ Examples:
   leitong extract --format json page.html
   leitong extract --format markdown page.html
   leitong extract --jsonl pages.jsonl.gz > texts.jsonl")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Output format: the text with one paragraph per line, Markdown, or JSON with title, charset, and the kind of
     /// each paragraph. Text and Markdown begin with the article's headline
     #[arg(long, value_enum, default_value = "text")]
@@ -54,7 +54,7 @@ enum Format {
     Json,
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     match &arguments.jsonl {
         Some(_) if arguments.format == Format::Json => {
@@ -196,7 +196,7 @@ fn describe_paragraph(paragraph: &Paragraph) -> Value {
 }
 
 /// Reads the bytes of a file as a page.
-pub(in crate::cli) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
+pub(crate) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
     let mut bytes = Vec::new();
     let limit = config.page.bytes_max as u64;
     let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;

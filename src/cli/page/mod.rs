@@ -1,10 +1,10 @@
 //! Commands about single pages and messages.
 
 #[cfg(feature = "console")]
-pub(in crate::cli) mod compare;
-pub(in crate::cli) mod extract;
+pub(crate) mod compare;
+pub(crate) mod extract;
 #[cfg(feature = "console")]
-pub(in crate::cli) mod open;
+pub(crate) mod open;
 #[cfg(feature = "console")]
-pub(in crate::cli) mod pages;
-pub(in crate::cli) mod preset;
+pub(crate) mod pages;
+pub(crate) mod preset;

@@ -9,7 +9,7 @@ use anyhow::Context;
 use crate::cli::files::documents;
 
 /// Writes a page to a new temporary file. The file is not deleted, since the browser may read it later.
-pub(in crate::cli) fn temporary(page: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn temporary(page: &str) -> anyhow::Result<PathBuf> {
     let mut file = tempfile::Builder::new().prefix("leitong-compare-").suffix(".html").tempfile()?;
     file.write_all(page.as_bytes()).context("cannot write the page")?;
     let (_, path) = file.keep().context("cannot keep the page")?;
@@ -17,7 +17,7 @@ pub(in crate::cli) fn temporary(page: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// Opens `path` with the browser, if there is one, and prints the path.
-pub(in crate::cli) fn open(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn open(path: &Path) -> anyhow::Result<()> {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     // On a remote machine there is no browser, so the path is printed as well.
     let _ = Command::new(program)

@@ -17,7 +17,7 @@ use leitong_text::page::Page;
 ///
 /// # Errors
 /// Fails if a file cannot be read, or if a setting of `[input]` is invalid.
-pub(in crate::cli) fn find(
+pub(crate) fn find(
     paths: &[PathBuf],
     config: &Config,
     is_it: impl Fn(&Page) -> bool,

@@ -33,7 +33,7 @@ const SAMPLE_TIMEOUT: Duration = Duration::from_secs(15);
 const LEFT_MAX: usize = 30;
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -61,7 +61,7 @@ enum Action {
     },
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (config, source) = match &arguments.action {
         Action::List { name: Some(name) } => {
             documents::print(Preset::named(name).map_err(wrong)?.text)?;

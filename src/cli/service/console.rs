@@ -23,7 +23,7 @@ Examples:
   leitong console                          # compare what you paste or upload
   leitong console --pages pages.jsonl.gz   # also find pages of this file by id or url
   leitong console --table state --verdicts verdicts.jsonl --pages pages.jsonl.gz")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Folder of a saved table to look pages and clusters up in. Another process may be using it
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub(in crate::cli) struct Arguments {
     detector: Option<String>,
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
     let files = [&arguments.pages[..], &arguments.verdicts].concat();
     if let Some(pipe) = files.iter().find(|path| documents::is_read_once(path)) {

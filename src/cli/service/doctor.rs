@@ -28,7 +28,7 @@ const NOT_SHOWN: [&str; 1] = ["kafka.properties"];
 Examples:
   leitong doctor --config leitong.toml > report.txt
   leitong doctor --config leitong.toml --offline")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub(in crate::cli) struct Arguments {
     offline: bool,
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let mut report = format!("leitong {}\n{}\n", env!("CARGO_PKG_VERSION"), machine());
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;

@@ -1,15 +1,15 @@
 //! Commands that run until they are stopped, and those that ask brokers.
 
 #[cfg(feature = "console")]
-pub(in crate::cli) mod console;
+pub(crate) mod console;
 #[cfg(feature = "kafka")]
-pub(in crate::cli) mod doctor;
+pub(crate) mod doctor;
 #[cfg(feature = "kafka")]
-pub(in crate::cli) mod replay;
+pub(crate) mod replay;
 #[cfg(feature = "kafka")]
-pub(in crate::cli) mod run;
-pub(in crate::cli) mod serve;
+pub(crate) mod run;
+pub(crate) mod serve;
 #[cfg(feature = "kafka")]
-pub(in crate::cli) mod tap;
+pub(crate) mod tap;
 #[cfg(feature = "kafka")]
-pub(in crate::cli) mod topics;
+pub(crate) mod topics;

@@ -23,7 +23,7 @@ use leitong_store::snapshot::{TableDir, TableSettings};
 Examples:
   leitong replay --config leitong.toml --output verdicts.jsonl
   leitong replay --config other.toml --partition 0 --until 1000000 --output verdicts.jsonl")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Configuration file. Settings that apply after the log (near, expiry) may differ from the worker's
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub(in crate::cli) struct Arguments {
     save_table: Option<PathBuf>,
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut config = settings::kafka_config(arguments.config.as_deref())?;
     let blocks_in = arguments.save_table.as_ref().or(arguments.table.as_ref());
     let apart = matches!((&arguments.table, &arguments.save_table), (Some(from), Some(to)) if from != to);

@@ -18,7 +18,7 @@ Examples:
   leitong run --config leitong.toml
   leitong run --config leitong.toml --check
   leitong run --config leitong.toml --role fingerprint --log-format json")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Stage to run
     #[arg(long, value_enum, default_value_t = Role::All)]
     role: Role,
@@ -61,7 +61,7 @@ fn hash(text: &str) -> Result<u64, String> {
         .map_err(|_| "must be 16 hexadecimal digits, as in the error that asks for it".to_owned())
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut config = settings::kafka_config(arguments.config.as_deref())?;
     if let Some(admin) = &arguments.admin {
         config.admin.address.clone_from(admin);
@@ -94,7 +94,7 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Formats a finding as one line.
-pub(in crate::cli) fn line(Finding { grade, what, text }: &Finding) -> String {
+pub(crate) fn line(Finding { grade, what, text }: &Finding) -> String {
     let grade = match grade {
         Grade::Right => "ok",
         Grade::Warning => "warning",

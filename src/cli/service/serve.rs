@@ -33,7 +33,7 @@ const SOCKET_THREADS_MAX: usize = 4;
 Example:
   leitong serve --table state
   curl -H 'Content-Type: text/html' --data-binary @page.html 'http://127.0.0.1:8642/v1/pages?url=https://a.example/'")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Folder of the centroid table; it is created if it is missing. `leitong dedup --table` can use the same
     /// folder while the server is stopped
     #[arg(long, value_name = "DIR")]
@@ -45,7 +45,7 @@ pub(in crate::cli) struct Arguments {
     decision: DecisionArguments,
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = configuration(arguments)?;
     let token = Token::from_config(&config.api).map_err(wrong)?;
     let stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);

@@ -34,7 +34,7 @@ Examples:
 
 Values of one option are alternatives; a verdict must match all options. Press Ctrl-C to stop. The command joins no
 consumer group and commits nothing.")]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -102,7 +102,7 @@ impl WantedKind {
 
 /// Start of reading, before it is resolved to a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum From {
+pub(crate) enum From {
     Now,
     Beginning,
     /// Milliseconds before now.
@@ -117,7 +117,7 @@ fn reasons() -> PossibleValuesParser {
     words.into()
 }
 
-pub(in crate::cli) fn from(text: &str) -> Result<From, String> {
+pub(crate) fn from(text: &str) -> Result<From, String> {
     let ago = || {
         let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
         let seconds = match unit {
@@ -164,7 +164,7 @@ impl Arguments {
 
 impl From {
     /// Returns the start that this means at the current time.
-    pub(in crate::cli) fn start(self) -> Start {
+    pub(crate) fn start(self) -> Start {
         match self {
             Self::Now => Start::Now,
             Self::Beginning => Start::Beginning,
@@ -176,7 +176,7 @@ impl From {
 /// A function that parses a message of a topic.
 type Reads = fn(&Received) -> Tapped;
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let filter = arguments.filter()?;
     let config = settings::kafka_config(arguments.config.as_deref())?.kafka;
     let interrupt = Interrupt::listen()?;

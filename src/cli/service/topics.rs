@@ -11,7 +11,7 @@ use leitong_kafka::CALL_TIMEOUT;
 use leitong_kafka::{HEARD_WITHIN, Topics};
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -39,7 +39,7 @@ enum Action {
     },
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (Action::Create { config } | Action::Migrate { config }) = &arguments.action;
     let config = settings::kafka_config(config.as_deref())?.kafka;
     let topics = Topics::new(&config)?;
