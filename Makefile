@@ -138,6 +138,7 @@ format-check: subjects
 lint: prerequisites
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked --package leitong --lib --no-default-features -- -D warnings
+	cargo clippy --locked --package leitong --no-default-features --features kafka -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked $(PACKAGES) --no-deps --document-private-items --quiet
 
 .PHONY: unit
@@ -168,7 +169,6 @@ slow-tests: prerequisites all-tools
 .PHONY: slow-unit
 slow-unit: prerequisites all-tools
 	cargo test --locked $(PACKAGES) --test shipped --test chromium
-	cargo test --locked $(PACKAGES) --lib -- --ignored chromium::
 	cargo test --locked $(PACKAGES) --test local -- archives::
 
 # The programs of former versions that upgrades are tried from, out of the history of this checkout. A checkout without
@@ -260,7 +260,6 @@ $(TOOLS)/bin/mdbook:
 .PHONY: screenshots
 screenshots: ## Take the pictures of docs/operations.md again
 	LEITONG_SCREENSHOTS=write cargo test --locked $(PACKAGES) --test chromium
-	LEITONG_SCREENSHOTS=write cargo test --locked $(PACKAGES) --lib -- --ignored chromium::
 
 .PHONY: quality
 quality: build lab ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md

@@ -12,15 +12,15 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::config::Config;
-use crate::config::load::ConfigError;
-use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
 use leitong_base::record::{LogRecord, Place, Timestamp};
 use leitong_cluster::log::{EntryError, Unplaced};
 use leitong_cluster::verdict::{Conclusion, Verdict};
 use leitong_cluster::{Clusterer, Position, PreviewOptions, Scratch};
 use leitong_fingerprint::Detector;
+use leitong_pipeline::ClusterStage;
+use leitong_pipeline::config::Config;
+use leitong_pipeline::config::load::ConfigError;
+use leitong_pipeline::{FingerprintStage, Workspace};
 use leitong_store::snapshot::{SnapshotError, TableSettings};
 use leitong_text::page::Page;
 

@@ -33,32 +33,9 @@
 //! Modules are listed from the parts that others build on to complete programs. Each module uses only modules above
 //! it, never below (`tests/local/rooms.rs` checks that). `ARCHITECTURE.md` has a diagram.
 
-#![cfg_attr(
-    not(feature = "kafka"),
-    allow(dead_code, reason = "parts of what the library and the worker share have no user without it")
-)]
-
-// The library.
-mod verdict_message;
-
-pub mod config;
-
 pub mod pipeline;
 
 mod deduplicator;
-
-// Parts that the commands share.
-#[cfg(feature = "program")]
-mod backoff;
-
-#[cfg(feature = "program")]
-mod http;
-
-#[cfg(feature = "program")]
-mod telemetry;
-
-#[cfg(feature = "kafka")]
-mod kafka;
 
 #[cfg(feature = "program")]
 mod graph;
@@ -69,18 +46,8 @@ mod checkpoint;
 #[cfg(feature = "program")]
 mod formats;
 
-// Complete programs.
-#[cfg(feature = "program")]
-mod api;
-
-#[cfg(feature = "program")]
-mod console;
-
 #[cfg(feature = "kafka")]
 mod tap;
-
-#[cfg(feature = "kafka")]
-mod worker;
 
 #[cfg(feature = "program")]
 mod cli;
@@ -90,34 +57,25 @@ pub use cli::main;
 #[cfg(feature = "program")]
 #[doc(hidden)]
 pub use cli::shared as command_line;
-pub use config::Config;
-pub use config::detectors::{DETECTORS, detector};
-pub use config::load::ConfigError;
-pub use deduplicator::{Batch, Deduplicator, RecordError, Table};
+pub use deduplicator::Batch;
+pub use deduplicator::Deduplicator;
+pub use deduplicator::RecordError;
+pub use deduplicator::Table;
 pub use leitong_base::record::{Credits, PublicationTime, Reason};
 pub use leitong_cluster::log::EntryError;
 pub use leitong_cluster::verdict::{self, Kind, Verdict};
 pub use leitong_fingerprint::{self as fingerprint, Comparison, Detector};
+pub use leitong_pipeline::config::detectors::{DETECTORS, detector};
+pub use leitong_pipeline::config::load::ConfigError;
+pub use leitong_pipeline::config::{self, Config};
 pub use leitong_store::snapshot::SnapshotError;
 pub use leitong_text::extract::{self, Document};
 pub use leitong_text::page::{self, Body, Page};
 pub use leitong_text::segment::{self, Segmenter, Terms};
 
-pub use pipeline::document::Refusal;
-pub use pipeline::text_reader::TextReader;
+pub use leitong_pipeline::document::Refusal;
+pub use leitong_pipeline::text_reader::TextReader;
 
 #[cfg(test)]
 #[path = "../tests/golden/mod.rs"]
 mod golden;
-
-#[cfg(all(test, feature = "program"))]
-#[path = "../tests/chromium/worker.rs"]
-mod chromium;
-
-#[cfg(all(test, feature = "kafka"))]
-#[path = "../tests/simulation/mod.rs"]
-mod simulation;
-
-#[cfg(all(test, feature = "program"))]
-#[path = "../tests/common/wait.rs"]
-mod wait;

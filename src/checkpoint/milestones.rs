@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::{Checkpoint, CheckpointDir};
-use crate::pipeline::cluster_stage::ClusterStage;
 use leitong_base::record::Place;
 use leitong_keep::sink::Milestone;
+use leitong_pipeline::ClusterStage;
 use leitong_store::snapshot::TableSettings;
 
 /// Schedule of checkpoints: saves the table at regular intervals.

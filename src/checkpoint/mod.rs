@@ -405,10 +405,10 @@ fn describe_difference(found: &RunId, wanted: &RunId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
-    use crate::pipeline::fingerprint_stage::FingerprintStage;
     use leitong_base::proto::FinishedRun;
     use leitong_cluster::Position;
+    use leitong_pipeline::FingerprintStage;
+    use leitong_pipeline::config::Config;
 
     /// A run over objects without versions leaves no mark of its own. If it is continued from its checkpoint,
     /// the table that it saves must keep the marks of earlier runs.

@@ -24,7 +24,7 @@ pub(super) enum LogFormat {
 }
 
 /// Sets up the log on standard error. `RUST_LOG` chooses what is logged: a level, or modules with levels, as
-/// in `info,leitong::worker=debug`.
+/// in `info,leitong_kafka=debug`.
 pub(super) fn to_standard_error(format: LogFormat) {
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
     let default = Targets::new().with_default(LevelFilter::INFO);
@@ -45,7 +45,7 @@ pub(super) fn to_standard_error(format: LogFormat) {
     tracing_subscriber::registry().with(layer).with(filter).init();
     if let Some(why) = refused {
         tracing::warn!(
-            "RUST_LOG = {wanted:?} is ignored: {why}; use a level such as info, or modules with levels such as info,leitong::kafka=debug"
+            "RUST_LOG = {wanted:?} is ignored: {why}; use a level such as info, or modules with levels such as info,leitong_kafka=debug"
         );
     }
 }

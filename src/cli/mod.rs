@@ -1,49 +1,22 @@
-//! The command line: arguments, messages and exit statuses. Each command is a file of this folder.
+//! The command line: arguments, messages and exit statuses. Each command is a file, in folders by
+//! subject.
 //!
 //! [`mod@reference`] lists the meanings of exit statuses. If the reader of the output has closed it, the
 //! program prints no message, saves nothing, and ends with 141, as a shell reports for a program that SIGPIPE
 //! has ended.
 
+mod about;
+#[cfg(feature = "console")]
 mod audit;
-mod boilerplate;
-#[cfg(feature = "kafka")]
-mod boilerplate_of_site;
-mod columns;
-mod compare;
-mod config;
-mod console;
 mod dedup;
-#[cfg(feature = "kafka")]
-mod doctor;
-mod documents;
-mod done;
-mod extract;
-mod idf;
+mod files;
 mod interrupt;
-mod kept;
+mod lists;
 mod logging;
-mod open;
-mod outputs;
-mod parts;
-mod passages;
-mod preset;
-mod progress;
-mod reference;
-#[cfg(feature = "kafka")]
-mod replay;
-#[cfg(feature = "kafka")]
-mod run;
-mod serve;
+mod page;
+mod service;
 mod settings;
-mod shared_paragraphs;
-mod shell;
-mod summary;
 mod table;
-#[cfg(feature = "kafka")]
-mod tap;
-mod texts;
-#[cfg(feature = "kafka")]
-mod topics;
 
 use std::ffi::OsString;
 use std::io;
@@ -51,11 +24,21 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::config::load::ConfigError;
+use about::{config, reference, shell};
 use leitong_base::terminal;
 use leitong_keep::Error as KeepError;
+use leitong_pipeline::config::load::ConfigError;
 use leitong_store::snapshot::SnapshotError;
+use lists::{boilerplate, idf};
 use logging::LogFormat;
+#[cfg(feature = "console")]
+use page::compare;
+use page::{extract, preset};
+#[cfg(feature = "console")]
+use service::console;
+use service::serve;
+#[cfg(feature = "kafka")]
+use service::{doctor, replay, run, tap, topics};
 
 /// Parts of the command line that `leitong-lab` uses: it reads, writes, reports and ends as `leitong` does. Not an
 /// API: it changes without notice.
@@ -63,12 +46,12 @@ use logging::LogFormat;
 pub mod shared {
     use std::process::ExitCode;
 
-    pub use super::documents::{
+    pub use super::files::documents::{
         for_each_document, for_each_page, for_each_record, open_records, print, write,
     };
+    pub use super::files::outputs::check_outputs;
+    pub use super::files::parts::{Overwrite, Parts};
     use super::logging::LogFormat;
-    pub use super::outputs::check_outputs;
-    pub use super::parts::{Overwrite, Parts};
     pub use super::settings::{ComparedDetector, config, segmenter, share, with_variant, wrong};
 
     /// Runs the command of a program. Reports its error, and returns the exit status.
@@ -103,8 +86,10 @@ enum Command {
     /// Check removals of any tool: is the content of removed documents in those that were kept?
     Audit(audit::Arguments),
     /// Show why two pages are near-duplicates, or why not
+    #[cfg(feature = "console")]
     Compare(compare::Arguments),
     /// Compare pages in the browser
+    #[cfg(feature = "console")]
     Console(console::Arguments),
     /// Build tables of term frequencies (IDF)
     Idf(idf::Arguments),
@@ -156,8 +141,11 @@ fn execute(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
+        #[cfg(feature = "console")]
         Command::Audit(arguments) => audit::run(&arguments),
+        #[cfg(feature = "console")]
         Command::Compare(arguments) => compare::run(&arguments),
+        #[cfg(feature = "console")]
         Command::Console(arguments) => console::run(&arguments),
         Command::Idf(arguments) => idf::run(&arguments),
         Command::Boilerplate(arguments) => boilerplate::run(&arguments),

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::detectors::DETECTORS;
-use crate::config::load::{self, ConfigError};
-use crate::config::{Config, THREADS_MAX, load::detectors_hint};
 use leitong_formats::source::InputRules;
+use leitong_pipeline::config::Config;
+use leitong_pipeline::config::THREADS_MAX;
+use leitong_pipeline::config::detectors::DETECTORS;
+use leitong_pipeline::config::load;
+use leitong_pipeline::config::load::ConfigError;
+use leitong_pipeline::config::load::detectors_hint;
 use leitong_text::page::mapping::Mapping;
 use leitong_text::segment::Segmenter;
 
@@ -96,6 +99,7 @@ impl DecisionArguments {
 }
 
 /// Arguments that choose the detector of a command that only measures or explains.
+#[cfg(feature = "console")]
 #[derive(Debug, Args)]
 pub struct ComparedDetector {
     /// Detector to use, instead of the configured one
@@ -106,6 +110,7 @@ pub struct ComparedDetector {
     variant: Option<PathBuf>,
 }
 
+#[cfg(feature = "console")]
 impl ComparedDetector {
     /// Returns true if an argument names the detector.
     pub(super) fn is_named(&self) -> bool {
@@ -118,10 +123,13 @@ impl ComparedDetector {
     /// # Errors
     /// A file or name is wrong.
     pub fn config(&self, file: Option<&Path>) -> anyhow::Result<Config> {
-        let config = config(file, None, None)?;
+        let mut config = config(file, None, None)?;
         match (&self.variant, self.detector.as_deref()) {
             (Some(variant), _) => with_variant(config, variant),
-            (None, Some(name)) => Ok(Config { detector: known(name)?.to_owned(), ..config }),
+            (None, Some(name)) => {
+                config.detector = known(name)?.to_owned();
+                Ok(config)
+            }
             (None, None) => Ok(config),
         }
     }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Deduplicator;
-use crate::config::Config;
-use crate::pipeline::cluster_stage::ClusterStage;
 use leitong_cluster::Clusterer;
+use leitong_pipeline::ClusterStage;
+use leitong_pipeline::config::Config;
 use leitong_store::snapshot::{SnapshotError, TableDir};
 
 /// A folder that keeps the table of a [`Deduplicator`] between runs. It is locked as long as this value

@@ -1,125 +1,59 @@
-//! The graph of the stages, for files and Kafka alike.
+//! The graph of `leitong dedup`: from files through both stages into files.
 //!
 //! ```text
-//!  source end                                                              sink end
-//! ┌──────┐ page-read ┌─────────────┐ page-order (results to come) ┌─────────┐
-//! │ read ├──────────►│ fingerprint ├─────────────────────────────►│ deliver │
-//! └──────┘  batches  └──────┬──────┘                              └─────────┘
-//!     ▲                     │ page-cpu  ┌─────────────────┐ results    │ ▲
-//!     │                     └──────────►│ cpu, many times ├────────────┼─┘
-//!     │                                 └─────────────────┘            │
-//!     └───────────── budget: pages and bytes in flight ◄───────────────┘
+//!  Files ─► read ─► fingerprint ─► deliver ─► Decide ─────────► write ─► sink
+//!           └────────── the graph ────────┘   cluster stage    JSON lines, dead letters
 //! ```
-//! Each stage is an `async fn` between bounded queues (`queue.rs`), in a file of its own. Only the ends differ
-//! ([`SourceEnd`], [`SinkEnd`]): `dedup` reads files, decides and writes ([`files`]); a worker reads the
-//! page topic and sends to the log (`worker::fingerprint`).
-//!
-//! A batch is everything that the source can deliver without waiting. So live input is answered at once, and
-//! files are read in large steps. Each batch is one task of the CPU threads. Results are awaited in the order
-//! in which the batches were read, so they do not depend on the number of threads.
-//!
-//! **How stages run.** Each stage has a thread of its own that blocks on its future ([`threads`]), because
-//! the ends block: librdkafka runs rebalances inside its poll, files are read and written, the log's producer
-//! waits while its queue is full, and decisions take CPU time. So no end stops another stage. The threads
-//! belong to a scope, so pages may be borrowed from the source. Tests poll all stages on one thread, in an
-//! order that a seed decides (`one_thread`).
-//!
-//! Invariants: pages and bytes between both ends are bounded by the [`Budget`], whichever stage is slow;
-//! results are delivered in the order of the source; if a stage fails, all others end, and the run ends with
-//! its error.
+//! A page is in flight from the time when it was read until its conclusion is written.
 
-mod batch;
-pub(crate) mod budget;
-pub(crate) mod cpu;
-mod deliver;
-pub(crate) mod ends;
-pub(crate) mod files;
-mod fingerprint;
-#[cfg(test)]
-pub(crate) mod one_thread;
-pub(crate) mod queue;
+mod decide;
 mod read;
-#[cfg(test)]
-mod tests;
-pub(crate) mod threads;
+mod write;
 
 use std::sync::Arc;
 
-use tokio::sync::Mutex;
+use decide::Decide;
+use leitong_base::record::Place;
+use leitong_formats::source::Source;
+use leitong_graph::{Cpu, Flow, Priority, graph};
+use leitong_graph::{Fill, queue};
+use leitong_keep::sink::{Milestone, Sink};
+use leitong_pipeline::ClusterStage;
+use leitong_pipeline::config::PipelineConfig;
+use leitong_pipeline::{FingerprintStage, Fingerprinted};
+use read::Files;
 
-use crate::config::PipelineConfig;
-use crate::telemetry::metrics;
-use budget::{Budget, Load};
-use cpu::{Cpu, Priority};
-use ends::{SinkEnd, SourceEnd};
-use queue::{Fill, queue};
-use threads::Stages;
+/// Maximum number of batches of conclusions that wait to be written.
+const WRITE_QUEUE_BATCHES: usize = 16;
 
-/// The budget of a graph, and the fill of its queues.
-pub(crate) struct Flow {
-    pages_max: usize,
-    /// The pages in flight between both ends.
-    pub budget: Budget,
-    /// Fill of the queue of batches that were read.
-    pub read: Fill,
-    /// Fill of the queue of batches that wait for a CPU thread.
-    pub cpu: Fill,
-    /// Fill of the queue of batches that are being processed, or wait to be delivered in order.
-    pub order: Fill,
-}
-
-impl Flow {
-    /// Creates the budget and queues for these settings.
-    #[must_use]
-    pub(crate) fn new(config: &PipelineConfig) -> Self {
-        Self {
-            pages_max: config.queue_pages,
-            budget: Budget::new(Load { pages: config.queue_pages, bytes: config.queue_bytes }),
-            read: Fill::default(),
-            cpu: Fill::default(),
-            order: Fill::default(),
-        }
-    }
-
-    /// Exports the number of pages in flight, and in each queue.
-    pub(crate) fn export(&self) {
-        let queues = [
-            ("page", self.budget.in_use()),
-            ("page-read", self.read.load()),
-            ("page-cpu", self.cpu.load()),
-            ("page-order", self.order.load()),
-        ];
-        for (name, Load { pages, bytes }) in queues {
-            metrics::queue(name, "", pages as u64, bytes as u64);
-        }
-    }
-}
-
-/// Connects the stages from `source` to `sink`. Further stages can be added after the sink.
-pub(crate) fn graph<'a, S, N, W, P, R, K>(flow: &Flow, source: S, cpu: &'a Cpu<N, P>, sink: K) -> Stages<'a>
-where
-    S: SourceEnd + 'a,
-    N: Fn() -> W + Sync,
-    W: Send + 'a,
-    P: Fn(S::Page, &mut W) -> R + Sync,
-    R: Send + 'a,
-    K: SinkEnd<R> + 'a,
-{
-    // No queue is full before the budget is, since no batch is empty.
-    let (to_fingerprint, batches) = queue(flow.pages_max, &flow.read);
-    let (to_cpu, jobs) = queue(flow.pages_max, &flow.cpu);
-    let (to_deliver, in_order) = queue(flow.pages_max, &flow.order);
-    let jobs = Arc::new(Mutex::new(jobs));
-    cpu.activity.begin_anew();
-
-    let mut stages = Stages::default();
-    stages.add("leitong-read", Priority::Normal, read::read(source, flow.budget.clone(), to_fingerprint));
-    let activity = &*cpu.activity;
-    let fingerprint = fingerprint::fingerprint(batches, activity, to_cpu, to_deliver);
-    stages.add("leitong-order", Priority::Normal, fingerprint);
-    for _ in 0..cpu::thread_count(cpu.threads) {
-        stages.add("leitong-cpu", cpu.priority, cpu::work(Arc::clone(&jobs), cpu));
-    }
-    stages.add("leitong-deliver", Priority::Normal, deliver::deliver(in_order, sink));
-    stages
+/// Runs `source` to its end through both stages into `sink`.
+///
+/// `observe` is called with every result of the CPU threads, in order. `milestone` is called after each
+/// batch, with the cluster stage and the place of the batch's last record. If it returns a milestone, the
+/// sink is informed.
+///
+/// # Errors
+/// The error that ended the stages.
+pub(crate) fn run<'a>(
+    config: &PipelineConfig,
+    source: &'a mut dyn Source,
+    fingerprint_stage: &'a FingerprintStage,
+    cluster_stage: &'a mut ClusterStage,
+    sink: &'a mut impl Sink,
+    observe: impl FnMut(&Fingerprinted) + Send + 'a,
+    milestone: impl FnMut(&ClusterStage, Place) -> anyhow::Result<Option<Milestone>> + Send + 'a,
+) -> anyhow::Result<()> {
+    let flow = Flow::new(config);
+    let cpu = Cpu {
+        threads: config.threads,
+        priority: Priority::Normal,
+        activity: Arc::default(),
+        workspace: || fingerprint_stage.workspace(),
+        process: |record, workspace: &mut _| fingerprint_stage.process(record, workspace),
+    };
+    let (to_write, decided) = queue(WRITE_QUEUE_BATCHES, &Fill::default());
+    let decide = Decide { cluster_stage, observe, milestone, to_write };
+    let mut stages = graph(&flow, Files::new(source), &cpu, decide);
+    stages.add("leitong-write", Priority::Normal, write::write(decided, sink));
+    stages.run()
 }

@@ -1,59 +1,44 @@
-//! Reads batches from the source as long as there is room for them.
+//! The source end: records of files.
 
-use tokio::select;
+use std::mem;
 
-use super::batch::Batch;
-use super::ends::SourceEnd;
-use super::queue::Sender;
-use crate::graph::budget::{Budget, Load};
+use anyhow::Context;
 
-/// The size at which a batch is full. It is large enough that the cost of passing on a batch does not matter.
-const BATCH: Load = Load { pages: 256, bytes: 256 * 1024 };
-/// Number of full batches that fit even into a small budget, so there is work for several threads.
-const BATCHES_MIN: usize = 8;
+use leitong_formats::source::{Record, Source};
+use leitong_graph::Load;
+use leitong_graph::SourceEnd;
 
-/// Passes on batches until the source or the next stage ends.
-pub(super) async fn read<S: SourceEnd>(
-    mut source: S,
-    budget: Budget,
-    batches: Sender<Batch<S::Page>>,
-) -> anyhow::Result<()> {
-    let result = pass_on(&mut source, &budget, batches).await;
-    // The queue is closed by now, so the other stages finish what is in flight.
-    source.end().await;
-    result
+/// Source end that reads records of files.
+pub(super) struct Files<'a> {
+    source: &'a mut dyn Source,
+    /// Records that were read together with others, and are passed on next.
+    rest: Vec<Record>,
+    has_more: bool,
 }
 
-async fn pass_on<S: SourceEnd>(
-    source: &mut S,
-    budget: &Budget,
-    batches: Sender<Batch<S::Page>>,
-) -> anyhow::Result<()> {
-    let max = budget.max();
-    let limit = Load {
-        pages: BATCH.pages.min(max.pages.div_ceil(BATCHES_MIN)),
-        bytes: BATCH.bytes.min(max.bytes.div_ceil(BATCHES_MIN)),
-    };
-    loop {
-        // Waits for room for a whole batch. Otherwise batches would become ever smaller while the budget is
-        // used up.
-        loop {
-            select! {
-                biased;
-                () = budget.room_for(limit) => break,
-                goes_on = source.while_full() => if !goes_on? {
-                    return Ok(());
-                },
-            }
+impl<'a> Files<'a> {
+    pub(super) fn new(source: &'a mut dyn Source) -> Self {
+        Self { source, rest: Vec::new(), has_more: true }
+    }
+}
+
+impl SourceEnd for Files<'_> {
+    type Page = Record;
+
+    fn bytes(record: &Record) -> usize {
+        record.bytes()
+    }
+
+    async fn read(&mut self, limit: Load) -> anyhow::Result<Option<Vec<Record>>> {
+        if self.rest.is_empty() && self.has_more {
+            let more = self.source.read_batch(&mut self.rest, limit.bytes);
+            self.has_more = more.context("cannot continue to read the inputs")?;
         }
-        let Some(pages) = source.read(limit).await? else { return Ok(()) };
-        if pages.is_empty() {
-            continue;
+        if self.rest.is_empty() && !self.has_more {
+            return Ok(None);
         }
-        let load = Load { pages: pages.len(), bytes: pages.iter().map(S::bytes).sum() };
-        let batch = Batch { pages, permit: budget.take(load) };
-        if batches.send(batch, load).await.is_err() {
-            return Ok(()); // a later stage has ended, and says why
-        }
+        // The source ends a batch by its bytes alone, so there may be more than `limit.pages` records.
+        let rest = self.rest.split_off(self.rest.len().min(limit.pages));
+        Ok(Some(mem::replace(&mut self.rest, rest)))
     }
 }

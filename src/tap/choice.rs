@@ -6,8 +6,8 @@ use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::message::{DEAD_LETTER, Tapped, UNREADABLE};
-use crate::kafka::received::Received;
 use leitong_cluster::verdict::Kind;
+use leitong_kafka::Received;
 use leitong_text::page::host;
 
 /// Conditions on the messages to show. For each list that is not empty, a message must have one of its

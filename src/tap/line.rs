@@ -101,8 +101,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::kafka::received::Received;
     use leitong_base::terminal::is_control;
+    use leitong_kafka::Received;
 
     fn shown(verdict: &Value) -> String {
         let value = Some(verdict.to_string().into_bytes());

@@ -5,13 +5,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::kafka::received::Received;
 use leitong_base::proto::{self, FORMAT_VERSION, source};
 use leitong_base::record::{Reason, Timestamp};
 use leitong_base::terminal::is_control;
 use leitong_cluster::verdict::{Kind, LeftCluster, Number};
 use leitong_cluster::{ClusterId, RecrawlOutcome};
 use leitong_fingerprint::relation::Relation;
+use leitong_kafka::Received;
 
 /// Value of the field `kind` for a dead letter.
 pub(crate) const DEAD_LETTER: &str = "DEAD_LETTER";

@@ -4,7 +4,7 @@
 //! ```text
 //! message ─► Tapped (JSON and protobuf alike) ─► Filter ─► one line, or one JSON object
 //! ```
-//! Pure: topics are read in [`crate::kafka::tail`], and lines are written by `leitong tap`. Invariants: no
+//! Pure: topics are read in [`leitong_kafka::Tail`], and lines are written by `leitong tap`. Invariants: no
 //! control character from a page reaches the output, and a line for people has a bounded length, whatever
 //! pages and crawlers write.
 

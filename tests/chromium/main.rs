@@ -1,14 +1,14 @@
 //! The console in Chromium: its Content-Security-Policy blocks nothing of the console itself, no script of a shown page
 //! runs, every width is readable, and the keyboard is enough.
 //!
-//! `LEITONG_SCREENSHOTS=write cargo test --test chromium` writes the pictures of docs/operations.md. The console of a
-//! worker is in `worker.rs`.
+//! `LEITONG_SCREENSHOTS=write cargo test --test chromium` writes the pictures of docs/operations.md.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod browser;
 mod checks;
+mod worker;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

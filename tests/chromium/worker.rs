@@ -1,24 +1,18 @@
-//! The console of a worker in Chromium. It is a module of the library, since no worker runs without a broker:
-//! `cargo test --lib -- --ignored chromium::`.
-
-#[allow(dead_code, reason = "the other tests use the rest")]
-mod browser;
-mod checks;
+//! The console of a worker. The test simulates what it shows, since no worker runs without a broker.
 
 use std::sync::Arc;
 
-use browser::Browser;
-use checks::{HOSTILE, assert_well_made, picture};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
-use crate::console::admin::AdminConsole;
-use crate::telemetry::admin::{AdminPort, MorePaths};
-use crate::telemetry::health::Health;
-use crate::telemetry::tally::{self, Tallied};
+use leitong_graph::telemetry::health::Health;
+use leitong_graph::telemetry::tally::{self, Tallied};
+use leitong_http::admin::{AdminConsole, AdminPort, MorePaths};
+
+use crate::browser::Browser;
+use crate::checks::{HOSTILE, assert_well_made, picture};
 
 /// A worker at work; all its names are hostile, except those in a picture.
 #[test]
-#[ignore = "needs Chromium"]
 fn a_worker_is_shown_as_it_is_now() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// Crates in the order in which they build on each other: the libraries, the program, and the laboratory.
-pub(crate) const CRATES: [&str; 9] = [
+/// Crates in the order in which they build on each other: the libraries, the parts of the program, the program, and the
+/// laboratory.
+pub(crate) const CRATES: [&str; 13] = [
     "crates/base",
     "crates/text",
     "crates/fingerprint",
@@ -11,9 +12,17 @@ pub(crate) const CRATES: [&str; 9] = [
     "crates/store",
     "crates/formats",
     "crates/keep",
+    "crates/pipeline",
+    "crates/graph",
+    "crates/http",
+    "crates/kafka",
     ".",
     "crates/lab",
 ];
+
+/// Crates that only the program uses. They offer nothing to others.
+pub(crate) const OF_THE_PROGRAM: [&str; 4] =
+    ["crates/pipeline", "crates/graph", "crates/http", "crates/kafka"];
 
 /// Returns the root folder of the repository.
 pub(crate) fn root() -> &'static Path {

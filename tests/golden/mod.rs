@@ -7,11 +7,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::config::Config;
-use crate::config::detectors::DETECTORS;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::record::{LogRecord, Outcome, Place};
-use leitong_formats::source::{Payload, Record};
+use leitong_formats::source::Payload;
+use leitong_formats::source::Record;
+use leitong_pipeline::FingerprintStage;
+use leitong_pipeline::config::Config;
+use leitong_pipeline::config::detectors::DETECTORS;
 
 const TEXTS: &str = include_str!("texts.jsonl");
 const GOLDEN: &str = "tests/golden/fingerprints.tsv";
@@ -44,7 +45,8 @@ fn fingerprints_are_fixed() {
     let paper = Config::from_detector_file("examples/simhash-paper.toml").expect("the paper's setting");
     let mut found = [fingerprints("default", Config::default()), fingerprints("paper", paper)].concat();
     for (name, _) in DETECTORS.iter().filter(|(name, _)| *name != "simhash") {
-        let default = Config { detector: (*name).to_owned(), ..Config::default() };
+        let mut default = Config::default();
+        (*name).clone_into(&mut default.detector);
         found.push_str(&fingerprints(name, default));
         let paper = format!("examples/{name}-paper.toml");
         if Path::new(&paper).exists() {

@@ -82,7 +82,7 @@ fn rust_log_selects_log_events() {
     };
     log_with("error", "", "worker starts");
     log_with("", "worker starts", "DEBUG");
-    log_with("warn,leitong::worker=info", "worker starts", "admin port:http");
+    log_with("warn,leitong_kafka=info", "worker starts", "admin port:http");
     log_with("leitong=loud", "is ignored", "DEBUG");
 }
 

@@ -17,10 +17,10 @@ const KNOWN: [(&str, &str); 9] = [
     ("crates/text", "page"),
     ("crates/keep", ""),
     ("crates/keep", "texts"),
+    ("crates/graph", ""),
+    ("crates/kafka", "worker"),
     ("crates/lab", "cli"),
     (".", "cli::table"),
-    (".", "graph"),
-    (".", "worker"),
 ];
 
 /// The path of a module in its crate, as in `["extract", "credits"]`.

@@ -524,7 +524,7 @@ fn bytes_that_cannot_be_decoded_are_counted_and_named() {
 fn inputs_that_cannot_be_read_are_errors() {
     for (arguments, status, message) in [
         (&["dedup", "no-such-file.jsonl"][..], 1, "no-such-file.jsonl"),
-        (&["dedup", "src/pipeline"], 1, "there is no file to read in this folder"),
+        (&["dedup", "src/checkpoint"], 1, "there is no file to read in this folder"),
         (&["dedup", "examples/pages.jsonl", "--output", "examples/pages.jsonl"], 2, "--output"),
         (&["dedup", "--detector", "md5", "examples/pages.jsonl"], 2, "simhash"),
         (&["dedup", "--threads", "many"], 2, "--threads"),

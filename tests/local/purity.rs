@@ -11,11 +11,11 @@ const PURE: [&str; 6] = [
     "crates/text/src",
     "crates/fingerprint/src",
     "crates/cluster/src",
-    "src/console/render",
+    "crates/http/src/console/render",
     "src/tap",
 ];
 /// The only folder that names the client of brokers.
-const WITH_RDKAFKA: &str = "src/kafka/";
+const WITH_RDKAFKA: &str = "crates/kafka/src/kafka/";
 /// Folders without tokio and rdkafka.
 const WITHOUT_TOKIO: [&str; 9] = [
     "crates/base/src",
@@ -26,7 +26,7 @@ const WITHOUT_TOKIO: [&str; 9] = [
     "crates/keep/src",
     "crates/lab/src",
     "src/checkpoint",
-    "src/config",
+    "crates/pipeline/src",
 ];
 
 /// Returns the files that contain one of the `forbidden` words, as `FILE uses WORD`.
@@ -95,8 +95,8 @@ fn text_and_clustering_only_compute() {
 #[test]
 fn only_our_style_and_script_are_not_escaped() {
     let offences = offences_anywhere("PreEscaped(");
-    let style =
-        std::fs::read_to_string(sources::root().join("src/console/render/layout.rs")).expect("a source");
+    let style = std::fs::read_to_string(sources::root().join("crates/http/src/console/render/layout.rs"))
+        .expect("a source");
     assert!(offences.len() == 1 && style.matches("PreEscaped(").count() == 2, "{}", offences.join("\n"));
     assert!(
         style.contains("style { (PreEscaped(STYLE)) }") && style.contains("script { (PreEscaped(REVIEW)) }")
@@ -121,7 +121,7 @@ fn tokio_and_kafka_stay_at_the_edges() {
 /// Another client replaces one folder, and the simulation imitates brokers, not a library.
 #[test]
 fn one_folder_names_the_client_of_brokers() {
-    let mut offences = offences_in(&["src", "tests/simulation"], &["rdkafka::"]);
+    let mut offences = offences_in(&["src", "crates/kafka/src", "tests/simulation"], &["rdkafka::"]);
     let count = offences.len();
     offences.retain(|offence| !offence.contains(WITH_RDKAFKA));
     assert!(count > 10 && offences.is_empty(), "{}", offences.join("\n"));

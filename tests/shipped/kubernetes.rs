@@ -404,7 +404,7 @@ fn config(objects: &[Value]) -> Config {
 
 #[test]
 fn probes_and_metrics_are_where_the_worker_serves_them() {
-    let server = read("src/telemetry/admin.rs");
+    let server = read("crates/http/src/admin/mod.rs");
     for objects in [base(), everything(), example()] {
         let pod = worker_spec(&objects);
         let container = &pod["containers"][0];
@@ -468,7 +468,7 @@ fn look_ups_are_served_where_clients_find_them() {
 
 #[test]
 fn pods_are_sandboxed_and_given_time_to_stop() {
-    let stop = read("src/worker/stop.rs");
+    let stop = read("crates/kafka/src/worker/stop.rs");
     let seconds = stop.split_once("STOP_TIMEOUT: Duration = Duration::from_secs(").expect("the constant").1;
     let seconds: u64 = seconds.split(')').next().expect("a number").parse().expect("a number");
     let user = read("deploy/Dockerfile");

@@ -91,7 +91,7 @@ fn the_unit_is_sandboxed() {
 
 #[test]
 fn the_unit_waits_until_the_worker_has_stopped() {
-    let stop = read("src/worker/stop.rs");
+    let stop = read("crates/kafka/src/worker/stop.rs");
     let seconds = stop.split_once("STOP_TIMEOUT: Duration = Duration::from_secs(").expect("the constant").1;
     let seconds: u64 = seconds.split(')').next().expect("a number").parse().expect("a number");
     assert!(number("TimeoutStopSec") > seconds, "the worker takes up to {seconds} s to stop");

@@ -6,8 +6,6 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::brokers::{Brokers, Status, Topic};
-use crate::config::Config;
-use crate::pipeline::cluster_stage::ClusterStage;
 use crate::worker::log_partition::{LogPartition, RecordOutcome};
 use leitong_base::record::{Place, Timestamp};
 use leitong_cluster::changelog::{Identity, Restored};
@@ -18,6 +16,8 @@ use leitong_cluster::{
 };
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::SimHash;
+use leitong_pipeline::ClusterStage;
+use leitong_pipeline::config::Config;
 
 /// Partition and offset of a page.
 type Source = (u64, u64);

@@ -13,9 +13,9 @@ use super::reader::topic_of;
 use super::world::{Late, SimWorld};
 use super::{MS, Mistake};
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
-use crate::verdict_message::log_origin::LOG_ORIGIN;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
+use leitong_pipeline::verdict_message::log_origin::LOG_ORIGIN;
 
 /// Partitions of the verdict topic.
 pub(crate) const VERDICT_PARTITIONS: u32 = 2;

@@ -6,17 +6,17 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::config::PipelineConfig;
-use crate::graph::budget::{Load, Permit};
-use crate::graph::cpu::{Cpu, Priority};
-use crate::graph::ends::{SinkEnd, SourceEnd};
-use crate::graph::one_thread::OneThread;
-use crate::graph::{Flow, graph};
 use crate::kafka::session::{AssignmentId, Session, Ticket};
 use leitong_base::record::{
     Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Timestamp, Unreadable,
 };
 use leitong_cluster::log::{Entry, Sent};
+use leitong_graph::OneThread;
+use leitong_graph::{Cpu, Priority};
+use leitong_graph::{Flow, graph};
+use leitong_graph::{Load, Permit};
+use leitong_graph::{SinkEnd, SourceEnd};
+use leitong_pipeline::config::PipelineConfig;
 
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use super::brokers::{Brokers, Topic};
 use super::world::SimWorld;
 use super::{Rng, checks};
-use crate::api::tables::{AsOf, HeldAs, LookedUp};
-use crate::pipeline::cluster_stage::ClusterStage;
 use crate::worker::log_partition::LogPartition;
 use crate::worker::ports::World;
 use crate::worker::role::ClusterRole;
@@ -16,6 +14,8 @@ use leitong_base::record::{FingerprintRecord, LogRecord, Timestamp};
 use leitong_cluster::log::{Entry, LogPlace};
 use leitong_cluster::verdict::Verdict;
 use leitong_cluster::{ClusterRules, PreviewOptions, Scratch};
+use leitong_http::api::{AsOf, HeldAs, LookedUp};
+use leitong_pipeline::ClusterStage;
 
 /// The look-ups of one run, and their answers.
 pub(crate) struct LookUps {

@@ -10,9 +10,9 @@ use super::brokers::{Status, Stored, Topic};
 use super::world::SimWorld;
 use super::{MS, Mistake, Time};
 use crate::kafka::ports::{HeadersRead, OpenRange, ReadMode, Reader, Record, Step};
-use crate::verdict_message::log_origin::LOG_ORIGIN;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
+use leitong_pipeline::verdict_message::log_origin::LOG_ORIGIN;
 
 /// Returns the topic with this name in the default configuration.
 pub(crate) fn topic_of(name: &str) -> Topic {

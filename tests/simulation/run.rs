@@ -17,9 +17,6 @@ use super::fingerprint::{Pages, Worker};
 use super::look_ups::LookUps;
 use super::world::{LateDeletion, Process, Shared, SimWorld};
 use super::{MS, Mistake, Rng, SECOND, Time, checks};
-use crate::api::tables::HeldAs;
-use crate::config::Config;
-use crate::telemetry::health::Health;
 use crate::worker::Accepted;
 use crate::worker::owner::{self, owned::OwnedPartition};
 use crate::worker::role::{ClusterRole, RoleSettings};
@@ -28,6 +25,9 @@ use crate::worker::{deletion, snapshots, standby};
 use leitong_base::proto;
 use leitong_cluster::ClusterRules;
 use leitong_cluster::changelog::POSITION_KEY;
+use leitong_graph::telemetry::health::Health;
+use leitong_http::api::HeldAs;
+use leitong_pipeline::config::Config;
 
 const SOURCE_PARTITIONS: usize = 3;
 const LOG_PARTITIONS: u32 = 2;
@@ -351,7 +351,8 @@ impl Run {
             shared.processes.len() - 1
         };
         let ClusterRules { expiry, canonical, recrawls } = checks::rules(self.on_disk);
-        let mut config = Config { expiry, canonical, recrawls, ..Config::default() };
+        let mut config = Config::default();
+        (config.expiry, config.canonical, config.recrawls) = (expiry, canonical, recrawls);
         config.table.on_disk = self.on_disk;
         config.kafka.standby = self.standby;
         config.api.address = "asked by the run itself".to_owned();

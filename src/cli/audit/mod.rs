@@ -15,19 +15,19 @@ use anyhow::Context;
 use clap::Args;
 use rayon::prelude::*;
 
-use super::documents::{self, UnreadRecords};
-use super::parts::{Overwrite, Parts};
-use super::settings::{self, Wrong, wrong};
-use crate::config::Config;
-use crate::console::comparison::{Comparer, Side};
-use crate::console::render::review::{Pair, Review, file_of_review};
-use crate::pipeline::fingerprint_stage::{CompressedTexts, FingerprintStage, Fingerprinted, Workspace};
-use crate::pipeline::page_reader::NoPage;
+use crate::cli::files::documents::{self, UnreadRecords};
+use crate::cli::files::parts::{Overwrite, Parts};
+use crate::cli::settings::{self, Wrong, wrong};
 use leitong_base::record::{LogRecord, Place};
 use leitong_base::terminal;
 use leitong_formats::source::{FolderContent, FoundFiles, InputNames, Inputs, Record};
+use leitong_http::console::{Pair, Review, file_of_review};
 use leitong_keep::sink::WholeLines;
 use leitong_keep::{AuditOutcome, Audited, Auditor, LostMax};
+use leitong_pipeline::NoPage;
+use leitong_pipeline::comparison::{Comparer, Side};
+use leitong_pipeline::config::Config;
+use leitong_pipeline::{CompressedTexts, FingerprintStage, Fingerprinted, Workspace};
 use leitong_text::page::mapping::{MessageOutcome, pointer_to_field};
 use leitong_text::page::{Body, Page};
 use removed::{Removals, has_flag};
@@ -300,7 +300,7 @@ impl<'a> Audit<'a> {
 /// Returns the files that `paths` stand for.
 fn found(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let found = FoundFiles::find(paths, FolderContent::Documents)?;
-    super::dedup::note_left_out(&found, FolderContent::Documents);
+    crate::cli::dedup::note_left_out(&found, FolderContent::Documents);
     Ok(found.files)
 }
 

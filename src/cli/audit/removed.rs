@@ -8,12 +8,12 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::cli::documents;
+use crate::cli::files::documents;
 use crate::cli::settings;
-use crate::config::Config;
 use leitong_base::record::FingerprintRecord;
 use leitong_base::terminal;
 use leitong_formats::source::{Inputs, Payload};
+use leitong_pipeline::config::Config;
 use leitong_text::page::mapping::pointer_to_field;
 
 /// Maximum number of missing documents that are named.

@@ -6,9 +6,9 @@ use anyhow::Context;
 use clap::Args;
 
 use super::there_is_no_table;
-use crate::cli::documents;
+use crate::cli::files::documents;
 use crate::cli::settings::{self, Wrong};
-use crate::pipeline::fingerprint_stage::FingerprintStage;
+use leitong_pipeline::FingerprintStage;
 use leitong_store::snapshot::{Compacted, TableDir};
 
 #[derive(Debug, Args)]

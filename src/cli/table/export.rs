@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use crate::cli::parts::{Overwrite, Parts};
+use crate::cli::files::parts::Overwrite;
+use crate::cli::files::parts::Parts;
 use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 

@@ -6,10 +6,10 @@ use anyhow::Context;
 use clap::Args;
 
 use super::unfinished::NewTable;
-use crate::cli::documents;
+use crate::cli::files::documents;
 use crate::cli::settings::{self, Wrong};
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_formats::source::Input;
+use leitong_pipeline::FingerprintStage;
 use leitong_store::snapshot::TableDir;
 
 #[derive(Debug, Args)]

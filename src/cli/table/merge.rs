@@ -7,12 +7,12 @@ use clap::Args;
 use serde::Serialize;
 
 use super::unfinished::{self, NewTable};
-use crate::cli::documents;
-use crate::cli::parts::{Overwrite, Parts};
+use crate::cli::files::documents;
+use crate::cli::files::parts::{Overwrite, Parts};
 use crate::cli::settings::{self, Wrong, wrong};
-use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_cluster::{ClusterId, Merged};
 use leitong_keep::sink::WholeLines;
+use leitong_pipeline::FingerprintStage;
 use leitong_store::snapshot::{Merge, TableDir, TableSettings};
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::documents;
+use crate::cli::files::documents;
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_store::snapshot::TableDir;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use crate::cli::parts::Parts;
+use crate::cli::files::parts::Parts;
 use leitong_base::terminal;
 use leitong_cluster::ClusterId;
 use leitong_keep::TableSizes;

@@ -1,0 +1,403 @@
+//! Records the [metrics](super::metric_list) of `leitong run` and `leitong serve`. Each label has few values.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use metrics::{counter, gauge, histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+use super::metric_list::{ALL, API_SECONDS, Metric};
+use leitong_base::record::{Cause, Reason, Timestamp};
+use leitong_cluster::RecrawlOutcome;
+use leitong_cluster::log::Admission;
+use leitong_cluster::verdict::{Conclusion, Kind};
+use leitong_text::page::mapping::Skip;
+
+/// Upper bounds of the buckets of most histograms, in seconds.
+pub const SECONDS: &[f64] =
+    &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+
+/// Upper bounds of the buckets of [`API_SECONDS`], in seconds.
+const SHORT_SECONDS: &[f64] =
+    &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
+
+/// Installs the recorder of this process, with all help texts.
+///
+/// # Errors
+/// Fails if the process has a recorder already.
+pub fn install() -> anyhow::Result<PrometheusHandle> {
+    let api_seconds = Matcher::Full(API_SECONDS.to_owned());
+    let recorder = PrometheusBuilder::new()
+        .set_buckets(SECONDS)?
+        .set_buckets_for_metric(api_seconds, SHORT_SECONDS)?
+        .install_recorder()?;
+    describe();
+    Ok(recorder)
+}
+
+/// Exports the counters of `leitong serve` at 0; see [`begin`].
+pub fn begin_serving() {
+    gauge!("leitong_start_timestamp_seconds").set(Timestamp::now().as_ms() as f64 / 1e3);
+    for kind in Kind::ALL {
+        counter!("leitong_verdicts_total", "kind" => kind.as_str()).increment(0);
+    }
+    for operation in OPERATIONS {
+        counter!("leitong_api_requests_total", "operation" => operation).increment(0);
+    }
+    for status in REFUSALS {
+        counter!("leitong_api_refused_total", "status" => status).increment(0);
+    }
+}
+
+/// Operations of the API.
+const OPERATIONS: [&str; 5] = ["lookup", "store", "page", "cluster", "other"];
+/// HTTP statuses of errors.
+const REFUSALS: [&str; 13] =
+    ["400", "401", "403", "404", "405", "408", "413", "415", "421", "422", "429", "500", "503"];
+
+/// Registers names and help texts with the recorder.
+pub fn describe() {
+    for metric in ALL {
+        match metric.kind {
+            "counter" => metrics::describe_counter!(metric.name, metric.help),
+            "gauge" => metrics::describe_gauge!(metric.name, metric.help),
+            _ => metrics::describe_histogram!(metric.name, metric.help),
+        }
+    }
+}
+
+/// Exports all counters at 0, with all values of their labels. For a counter that first appears with a value
+/// above 0, Prometheus sees no increase, so no alert would fire at the first loss, failure or dead letter.
+pub fn begin() {
+    gauge!("leitong_start_timestamp_seconds").set(Timestamp::now().as_ms() as f64 / 1e3);
+    for Metric { name, kind, labels, .. } in ALL {
+        if *kind == "counter" && labels.is_empty() {
+            counter!(*name).increment(0);
+        }
+    }
+    let causes = Cause::ALL.iter().map(Cause::label).chain([Cause::OTHER_LABEL]).collect();
+    let labelled: [(&'static str, &'static str, Vec<&'static str>); 15] = [
+        ("leitong_messages_skipped_total", "reason", Skip::ALL.map(Skip::as_str).to_vec()),
+        ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
+        ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
+        ("leitong_verdicts_total", "kind", Kind::ALL.iter().map(|kind| kind.as_str()).collect()),
+        ("leitong_templates_total", "what", vec!["cluster", "site"]),
+        ("leitong_undecidable_total", "reason", Reason::ALL.iter().map(|reason| reason.as_str()).collect()),
+        ("leitong_recrawls_total", "outcome", RecrawlOutcome::ALL.map(RecrawlOutcome::as_str).to_vec()),
+        ("leitong_dead_letters_total", "cause", causes),
+        ("leitong_transactions_total", "result", vec!["committed", "failed"]),
+        ("leitong_changelog_deletions_total", "result", vec!["deleted", "failed"]),
+        ("leitong_api_requests_total", "operation", OPERATIONS.to_vec()),
+        ("leitong_api_refused_total", "status", REFUSALS.to_vec()),
+        ("leitong_lookups_total", "held_as", vec!["owner", "standby"]),
+        ("leitong_trace_spans_total", "result", vec!["exported", "failed", "dropped"]),
+        (
+            "leitong_client_errors_total",
+            "client",
+            vec!["admin", "pages", "log", "cluster", "reader", "topic-ids"],
+        ),
+    ];
+    for (name, label, values) in labelled {
+        for value in values {
+            counter!(name, label => value).increment(0);
+        }
+    }
+}
+
+/// Returns the page `docs/metrics.md`.
+#[must_use]
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Metrics\n\n<!-- Generated by `leitong config metrics` from crates/graph/src/telemetry/metric_list.rs; a test keeps it \
+         up to date. -->\n\n`leitong run` serves these metrics at `/metrics` of the admin port. Times are in seconds, sizes in \
+         bytes. `leitong serve` serves the metrics of the API, verdicts and centroids at `/metrics` of its own port. Watch the fill of the queues, `leitong_lag_records` and `leitong_verdict_delay_seconds` first.\n\n\
+         | metric | type | labels | meaning |\n|---|---|---|---|\n",
+    );
+    for Metric { name, kind, labels, help } in ALL {
+        let _ = writeln!(out, "| `{name}` | {kind} | {labels} | {help} |");
+    }
+    out
+}
+
+/// Counts messages of the page topic, and the bytes of their values.
+pub fn pages_read(pages: usize, bytes: usize) {
+    counter!("leitong_pages_read_total").increment(pages as u64);
+    counter!("leitong_page_bytes_read_total").increment(bytes as u64);
+}
+
+/// Counts a skipped message.
+pub fn skipped(why: Skip) {
+    counter!("leitong_messages_skipped_total", "reason" => why.as_str()).increment(1);
+}
+
+/// Counts pages that retention deleted before they were read.
+pub fn pages_lost(pages: u64) {
+    counter!("leitong_pages_lost_total").increment(pages);
+}
+
+/// Sets the fill of a queue. `partition` is empty for queues that an instance has only once.
+pub fn queue(queue: &'static str, partition: &str, records: u64, bytes: u64) {
+    let labels = [("queue", queue.to_owned()), ("partition", partition.to_owned())];
+    gauge!("leitong_queue_records", &labels).set(records as f64);
+    gauge!("leitong_queue_bytes", &labels).set(bytes as f64);
+}
+
+/// Sets whether reading of the page topic is paused.
+pub fn paused(paused: bool) {
+    gauge!("leitong_pages_paused").set(if paused { 1.0 } else { 0.0 });
+}
+
+/// Adds time spent in a stage.
+pub fn stage(stage: &'static str, time: Duration) {
+    // The recorder's counters are whole numbers, so the unit is microseconds.
+    counter!("leitong_stage_microseconds_total", "stage" => stage)
+        .increment(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+}
+
+/// Sets the time for which pages have waited while none was finished.
+pub fn stalled(time: Duration) {
+    gauge!("leitong_stalled_seconds").set(time.as_secs_f64());
+}
+
+/// Counts records delivered to the log.
+pub fn log_records_sent(records: u64) {
+    counter!("leitong_log_records_sent_total").increment(records);
+}
+
+/// Counts a new producer session.
+pub fn log_session() {
+    counter!("leitong_log_sessions_total").increment(1);
+}
+
+/// Counts a record of the log that is not accepted.
+pub fn dropped(why: Admission) {
+    let why = match why {
+        Admission::Accepted => return,
+        Admission::Repeated => "repeated",
+        Admission::AfterGap => "after-gap",
+        Admission::OldEpoch => "old-epoch",
+        Admission::Replaced => "replaced",
+    };
+    counter!("leitong_log_records_dropped_total", "why" => why).increment(1);
+}
+
+/// Counts a page that was fingerprinted with other settings.
+pub fn other_fingerprint_hash() {
+    counter!("leitong_other_fingerprint_hash_total").increment(1);
+}
+
+/// Counts a committed verdict or dead letter.
+pub fn committed(conclusion: &Outcome) {
+    counter!("leitong_log_records_taken_total").increment(1);
+    match conclusion {
+        Outcome::Verdict { kind, reason, recrawl } => {
+            counter!("leitong_verdicts_total", "kind" => *kind).increment(1);
+            if let Some(reason) = reason {
+                counter!("leitong_undecidable_total", "reason" => *reason).increment(1);
+            }
+            if let Some(recrawl) = recrawl {
+                counter!("leitong_recrawls_total", "outcome" => *recrawl).increment(1);
+            }
+        }
+        Outcome::DeadLetter { cause } => {
+            counter!("leitong_dead_letters_total", "cause" => *cause).increment(1);
+        }
+    }
+}
+
+/// The values that are counted for a verdict or dead letter.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome {
+    /// A verdict.
+    Verdict {
+        /// Kind of the verdict.
+        kind: &'static str,
+        /// Reason if the page is undecidable.
+        reason: Option<&'static str>,
+        /// Outcome for a page that was crawled before.
+        recrawl: Option<&'static str>,
+    },
+    /// A dead letter.
+    DeadLetter {
+        /// Label of the cause.
+        cause: &'static str,
+    },
+}
+
+impl Outcome {
+    /// Returns the values to count for `conclusion`.
+    #[must_use]
+    pub fn from_conclusion(conclusion: &Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Verdict(verdict) => Self::Verdict {
+                kind: verdict.kind.as_str(),
+                reason: verdict.reason.map(leitong_base::record::Reason::as_str),
+                recrawl: verdict.recrawl.as_ref().map(|recrawl| recrawl.outcome.as_str()),
+            },
+            Conclusion::DeadLetter(letter) => Self::DeadLetter { cause: letter.cause.label() },
+        }
+    }
+}
+
+/// Counts dead letters that are sent without their values.
+pub fn values_left_out(letters: u64) {
+    counter!("leitong_dead_letter_values_left_out_total").increment(letters);
+}
+
+/// Counts an answered request to the HTTP API. `time` is the time since its head arrived.
+pub fn api_request(operation: &'static str, status: u16, time: Duration) {
+    counter!("leitong_api_requests_total", "operation" => operation).increment(1);
+    if status == 200 {
+        histogram!(API_SECONDS, "operation" => operation).record(time.as_secs_f64());
+    } else {
+        counter!("leitong_api_refused_total", "status" => status.to_string()).increment(1);
+    }
+}
+
+/// Counts a look-up that a table answered.
+pub fn look_up(held_as: &'static str) {
+    counter!("leitong_lookups_total", "held_as" => held_as).increment(1);
+}
+
+/// Counts a transaction that has ended.
+pub fn transaction(committed: bool, time: Duration) {
+    let result = if committed { "committed" } else { "failed" };
+    counter!("leitong_transactions_total", "result" => result).increment(1);
+    if committed {
+        histogram!("leitong_transaction_seconds").record(time.as_secs_f64());
+    }
+}
+
+/// Counts a transactional producer that was replaced because one of its requests may still arrive.
+pub fn producer_replaced() {
+    counter!("leitong_producers_replaced_total").increment(1);
+}
+
+/// Counts a request to delete expired records of the changelog.
+pub fn changelog_deletion(done: bool) {
+    let result = if done { "deleted" } else { "failed" };
+    counter!("leitong_changelog_deletions_total", "result" => result).increment(1);
+}
+
+/// Counts a transaction that brokers had ended without telling a partition, so this instance ended it there.
+pub fn unended_transaction() {
+    counter!("leitong_transactions_unended_total").increment(1);
+}
+
+/// Records the time from a page's timestamp to its committed verdict.
+pub fn verdict_delay(time: Duration) {
+    histogram!("leitong_verdict_delay_seconds").record(time.as_secs_f64());
+}
+
+/// Sets the number of centroids in a table.
+pub fn centroids(log_partition: u32, count: usize) {
+    gauge!("leitong_centroids", "partition" => log_partition.to_string()).set(count as f64);
+}
+
+/// Sets the progress of a restore: centroids in the table, and records of the changelog that were read.
+pub fn restored(log_partition: u32, centroids: u64, records: u64, time: Duration) {
+    gauge!("leitong_restored_records", "partition" => log_partition.to_string()).set(records as f64);
+    gauge!("leitong_restored_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
+    gauge!("leitong_restore_seconds", "partition" => log_partition.to_string()).set(time.as_secs_f64());
+}
+
+/// Sets the number of centroids in a standby table.
+pub fn standby(log_partition: u32, centroids: usize) {
+    gauge!("leitong_standby_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
+}
+
+/// Sets time and duration of the last snapshot.
+pub fn snapshot(log_partition: u32, as_of: Timestamp, time: Duration) {
+    gauge!("leitong_snapshot_timestamp_seconds", "partition" => log_partition.to_string())
+        .set(as_of.as_ms() as f64 / 1e3);
+    gauge!("leitong_snapshot_seconds", "partition" => log_partition.to_string()).set(time.as_secs_f64());
+}
+
+/// Sets the unexpired centroids and the bytes of the part of a table that is on disk.
+pub fn disk(log_partition: u32, centroids: u64, bytes: u64) {
+    gauge!("leitong_disk_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
+    gauge!("leitong_disk_bytes", "partition" => log_partition.to_string()).set(bytes as f64);
+}
+
+/// Counts a failed attempt to write or save a table's blocks.
+pub fn disk_failed() {
+    counter!("leitong_disk_failures_total").increment(1);
+}
+
+/// Counts a snapshot that cannot be used.
+pub fn snapshot_set_aside() {
+    counter!("leitong_snapshots_set_aside_total").increment(1);
+}
+
+/// Sets whether a partition of the log is halted.
+pub fn halted(log_partition: u32, halted: bool) {
+    gauge!("leitong_partition_halted", "partition" => log_partition.to_string()).set(if halted {
+        1.0
+    } else {
+        0.0
+    });
+}
+
+/// Sets whether the page topic is halted until an operator acts.
+pub fn pages_halted(halted: bool) {
+    gauge!("leitong_partition_halted", "partition" => "pages").set(if halted { 1.0 } else { 0.0 });
+}
+
+/// Sets the number of partitions that are assigned to a stage.
+pub fn owned(stage: &'static str, partitions: usize) {
+    gauge!("leitong_partitions_owned", "stage" => stage).set(partitions as f64);
+}
+
+/// Sets the number of all partitions of the log.
+pub fn log_partitions(count: u32) {
+    gauge!("leitong_log_partitions").set(f64::from(count));
+}
+
+/// Sets the number of differences of the topics from their requirements.
+pub fn topics_wrong(differences: usize) {
+    gauge!("leitong_topics_wrong").set(differences as f64);
+}
+
+/// Sets the number of records of a partition that are not read yet.
+pub fn lag(topic: &str, partition: i32, records: i64) {
+    gauge!("leitong_lag_records", "topic" => topic.to_owned(), "partition" => partition.to_string())
+        .set(records as f64);
+}
+
+/// Counts trace spans by result.
+pub(crate) fn spans(result: &'static str, spans: u64) {
+    counter!("leitong_trace_spans_total", "result" => result).increment(spans);
+}
+
+/// Counts an error that a Kafka client recovers from.
+pub fn client_error(client: &'static str) {
+    counter!("leitong_client_errors_total", "client" => client).increment(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+
+    /// If the counter first appeared with the value 1, Prometheus would see no increase, and the first lost
+    /// page would raise no alert.
+    #[test]
+    fn counters_are_exported_before_they_first_count() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, begin);
+        let text = recorder.handle().render();
+        for Metric { name, labels, .. } in ALL.iter().filter(|metric| metric.kind == "counter") {
+            let lines: Vec<&str> = text.lines().filter(|line| line.starts_with(name)).collect();
+            assert!(!lines.is_empty() && lines.iter().all(|line| line.ends_with(" 0")), "{name}: {lines:?}");
+            let Some((label, values)) = labels.split_once(": ") else {
+                assert_eq!(lines, [format!("{name} 0")]);
+                continue;
+            };
+            for value in values.split(", ").filter(|_| !values.starts_with("as in")) {
+                let wanted = format!("{name}{{{label}=\"{value}\"}} 0");
+                assert!(lines.contains(&&*wanted), "{wanted} is not in {lines:?}");
+            }
+        }
+    }
+}

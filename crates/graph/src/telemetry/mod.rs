@@ -1,0 +1,7 @@
+//! Everything that an operator sees of a worker: [`metrics`], [`health`], [`tally`], and [`traces`].
+
+pub mod health;
+mod metric_list;
+pub mod metrics;
+pub mod tally;
+pub mod traces;

@@ -1,0 +1,174 @@
+//! The state of a running worker on its admin port: JSON, and one read-only page if the console is enabled.
+//!
+//! Cost of an answer: that of `/metrics`, plus a few hundred lines of HTML.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::http::request::Parts;
+use hyper::{Response, StatusCode};
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use crate::answer::Answer;
+use crate::port::same_site::SameSite;
+use crate::state::exposition::Metrics;
+use crate::state::live::{Context, History, Live};
+use leitong_base::record::Timestamp;
+use leitong_graph::telemetry::health::Health;
+use leitong_graph::telemetry::tally;
+use leitong_pipeline::templates;
+
+/// Path of the state as JSON.
+const STATE: &str = "/state";
+
+/// The console, with the data that it shows.
+pub struct AdminConsole {
+    health: Arc<Health>,
+    metrics: PrometheusHandle,
+    history: Mutex<History>,
+    started: Instant,
+    /// True if the page is served, and the state names hosts and urls.
+    has_page: bool,
+    /// The check for requests that web pages of other sites send.
+    site: SameSite,
+}
+
+impl AdminConsole {
+    /// Creates the console of this process. With `has_page`, its pages are counted by corpus and host from now on.
+    #[must_use]
+    pub fn begin(health: Arc<Health>, metrics: PrometheusHandle, has_page: bool, is_loopback: bool) -> Self {
+        if has_page {
+            tally::begin();
+        }
+        Self {
+            has_page,
+            health,
+            metrics,
+            history: Mutex::default(),
+            started: Instant::now(),
+            site: SameSite::for_pages(is_loopback),
+        }
+    }
+
+    /// Records the current counters. Must be called every [`MOMENT_S`](crate::MOMENT_S) seconds.
+    pub fn tick(&self) {
+        self.tick_at(self.started.elapsed().as_secs_f64());
+    }
+
+    /// Records the current counters under a time, in seconds since the start.
+    pub fn tick_at(&self, seconds: f64) {
+        let metrics = Metrics::read(&self.metrics.render());
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).add(seconds, &metrics);
+    }
+
+    /// Answers a `GET`, or returns `None` if the path is not one of the console's.
+    #[must_use]
+    pub fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
+        let path = request.uri.path();
+        if path != STATE && !(self.has_page && path.starts_with("/console")) {
+            return None;
+        }
+        if let Some(why) = self.site.refusal(request.version, &request.headers) {
+            let body = format!("{why}\n");
+            let answer =
+                Answer { status: StatusCode::FORBIDDEN, content_type: "text/plain; charset=utf-8", body };
+            return Some(answer.into_response());
+        }
+        let answer = match path {
+            STATE => Answer {
+                status: StatusCode::OK,
+                content_type: "application/json",
+                body: serde_json::to_string(&self.live()).unwrap_or_default(),
+            },
+            _ => self.page(request)?,
+        };
+        Some(answer.into_response())
+    }
+
+    #[cfg(feature = "console")]
+    fn page(&self, request: &Parts) -> Option<Answer> {
+        crate::console::worker::answer(request, || self.live())
+    }
+
+    #[cfg(not(feature = "console"))]
+    fn page(&self, _: &Parts) -> Option<Answer> {
+        None
+    }
+
+    fn live(&self) -> Live {
+        let metrics = Metrics::read(&self.metrics.render());
+        let context = Context {
+            dead: self.health.dead(),
+            not_ready: self.health.not_ready(),
+            history: &self.history.lock().unwrap_or_else(PoisonError::into_inner),
+            tally: &tally::so_far(),
+            templates: if self.has_page { templates::alarms() } else { Vec::new() },
+            now: Timestamp::now().as_ms() as f64 / 1e3,
+        };
+        Live::from_metrics(&metrics, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{SocketAddr, TcpStream};
+
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+    use crate::admin::AdminPort;
+
+    fn ask(address: SocketAddr, path: &str, host: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(address).expect("the port is open");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Language: zh\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("written");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        (head.to_owned(), body.to_owned())
+    }
+
+    #[test]
+    fn the_admin_port_serves_the_console_and_its_other_paths_are_unchanged() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
+        let address = port.address();
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            metrics::gauge!("leitong_lag_records", "topic" => "<b>pages", "partition" => "3").set(12_345.0);
+        });
+        let health = Arc::new(Health::default());
+        health.add("cluster").wait_for(0, "restoring <script>".to_owned());
+        let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true, true));
+        console.tick();
+        let extra = Arc::new(move |request: &_| console.answer(request));
+        runtime.spawn(port.serve(health, recorder.handle(), Some(extra)));
+        for path in ["/console", "/console/", "/console/?lang=zh"] {
+            let (head, body) = ask(address, path, "localhost");
+            assert!(head.starts_with("HTTP/1.1 200") && head.contains("default-src 'none'"), "{head}");
+            assert!(
+                body.contains("12,345") && body.contains("&lt;b&gt;pages") && body.contains("未就绪"),
+                "{body}"
+            );
+            assert!(body.contains("restoring &lt;script&gt;") && !body.contains("<b>pages"), "{body}");
+            assert!(body.contains("<script src=\"/console/live.js\" defer></script>"), "{body}");
+        }
+        let (head, body) = ask(address, "/state", "127.0.0.1");
+        assert!(head.contains("application/json"), "{head}");
+        let state: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+        assert_eq!(state["lag"][0]["records"], 12_345);
+        assert!(ask(address, "/console/", "evil.example").0.starts_with("HTTP/1.1 403"));
+        assert!(ask(address, "/console/else", "localhost").0.starts_with("HTTP/1.1 404"));
+        assert!(ask(address, "/console/style.css", "localhost").0.contains("text/css"));
+        // Probes and scrapers may use any host name.
+        assert!(ask(address, "/metrics", "worker-0.example").1.contains("leitong_lag_records"));
+        assert!(ask(address, "/readyz", "worker-0.example").0.starts_with("HTTP/1.1 503"));
+    }
+}

@@ -1,0 +1,173 @@
+//! The admin port: serves `GET /livez`, `/readyz`, `/metrics` and `/state`, and the console if it is enabled.
+//!
+//! There is no authentication, so the port is on the loopback interface unless the settings say otherwise.
+//! Probes are answered no matter how many other clients are connected ([`http`](crate::port)).
+
+mod console;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use crate::port::{Limits, Port, RequestBody};
+use leitong_graph::telemetry::health::Health;
+
+pub use console::AdminConsole;
+
+/// Limits on the clients: probes and scrapers are few, and send one request each.
+const LIMITS: Limits = Limits {
+    connections_max: 32,
+    head_timeout: Duration::from_secs(5),
+    write_timeout: Duration::from_secs(10),
+    keep_alive: false,
+};
+
+/// Handler of additional paths. It returns `None` for a request that it does not answer.
+pub type MorePaths = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
+
+/// An admin port that is bound but not served yet.
+pub struct AdminPort(Port);
+
+impl AdminPort {
+    /// Binds the port.
+    ///
+    /// # Errors
+    /// Fails if the port cannot be bound.
+    pub async fn bind(address: &str) -> anyhow::Result<Self> {
+        let port = Port::bind(address).await.with_context(|| {
+            format!("admin.address = {address:?}: cannot be bound; choose another address with --admin, or port 0 for a free port")
+        })?;
+        Ok(Self(port))
+    }
+
+    /// Returns the address that the port is bound to.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.0.address()
+    }
+
+    /// Serves the port permanently.
+    pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, more_paths: Option<MorePaths>) {
+        self.serve_within(LIMITS, health, metrics, more_paths).await;
+    }
+
+    async fn serve_within(
+        self,
+        limits: Limits,
+        health: Arc<Health>,
+        metrics: PrometheusHandle,
+        more_paths: Option<MorePaths>,
+    ) {
+        let answer = move |request: Request<RequestBody>, _| {
+            std::future::ready(respond(&request.into_parts().0, &health, &metrics, more_paths.as_ref()))
+        };
+        self.0.serve(limits, answer).await;
+    }
+}
+
+fn respond(
+    request: &Parts,
+    health: &Health,
+    metrics: &PrometheusHandle,
+    more_paths: Option<&MorePaths>,
+) -> Response<Full<Bytes>> {
+    if request.method != Method::GET && request.method != Method::HEAD {
+        let mut response =
+            text(StatusCode::METHOD_NOT_ALLOWED, "this port allows only GET and HEAD\n".to_owned());
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    if let Some(answer) = more_paths.and_then(|more_paths| more_paths(request)) {
+        return answer;
+    }
+    match request.uri.path() {
+        "/livez" => probe(&health.dead()),
+        "/readyz" => probe(&health.not_ready()),
+        "/metrics" => text(StatusCode::OK, metrics.render()),
+        _ => text(StatusCode::NOT_FOUND, "not found; try /livez, /readyz, /metrics or /state\n".to_owned()),
+    }
+}
+
+fn probe(reasons: &[String]) -> Response<Full<Bytes>> {
+    match reasons {
+        [] => text(StatusCode::OK, "ok\n".to_owned()),
+        reasons => text(StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n") + "\n"),
+    }
+}
+
+fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
+    const CONTENT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, CONTENT);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+    use crate::wait::HANG_LIMIT;
+
+    /// Sends `request` to the port and returns the answer.
+    fn ask(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).expect("the port is open");
+        stream.set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");
+        stream.write_all(request.as_bytes()).expect("written");
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        answer
+    }
+
+    /// 200 clients that send half a request must not keep probes waiting: a healthy worker would be
+    /// restarted.
+    #[test]
+    fn slow_clients_do_not_keep_probes_waiting() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
+        let address = port.address();
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        // A probe that had to wait for a slow client would wait for an hour.
+        let hour = Duration::from_secs(3600);
+        let limits = Limits { head_timeout: hour, write_timeout: hour, ..LIMITS };
+        runtime.spawn(port.serve_within(limits, Arc::default(), metrics, None));
+        let mut slow = Vec::new();
+        for number in 0..200 {
+            let mut stream = TcpStream::connect(address).expect("the port is open");
+            // Half of the clients send nothing at all.
+            if number % 2 == 0 {
+                stream.write_all(b"GET /livez HTTP/1.1\r\nHost: a\r\n").expect("written");
+            }
+            slow.push(stream);
+        }
+        for path in ["/livez", "/readyz", "/metrics"] {
+            for (method, body) in [("GET", ""), ("GET", "{}"), ("PUT", "{}")] {
+                let length = body.len();
+                let head = format!("{method} {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n");
+                let answer = ask(address, &format!("{head}\r\n{body}"));
+                assert!(answer.starts_with("HTTP/1.1 "), "{path}: {answer:?}");
+                // The port takes one request of each connection.
+                assert!(answer.contains("\r\nconnection: close\r\n"), "{path}: {answer}");
+            }
+        }
+        // The first connections are closed, since their number is limited.
+        slow[0].set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");
+        assert_eq!(slow[0].read(&mut [0; 100]).unwrap_or(0), 0, "closed without an answer");
+    }
+}

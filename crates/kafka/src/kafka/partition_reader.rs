@@ -1,0 +1,149 @@
+//! Reads one partition of a topic in order, from a given offset on: the log for its owner, the changelog for
+//! a restore.
+//!
+//! The reader belongs to no group, so the partition cannot be revoked from it. Several instances may read a
+//! partition at the same time. For the log, the transactional id decides which of them may write
+//! (`worker/owner/take_over.rs`).
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaError;
+use rdkafka::message::{BorrowedMessage, Message};
+use rdkafka::{Offset, TopicPartitionList};
+
+use crate::kafka::client::{self, CALL_TIMEOUT};
+use crate::kafka::events::ClientEvents;
+use crate::kafka::headers;
+use crate::kafka::ports::{HeadersRead, ReadMode, Reader, Record, Step};
+use leitong_graph::telemetry::metrics;
+use leitong_pipeline::config::kafka::KafkaConfig;
+
+/// Reader of one partition.
+pub(crate) struct PartitionReader {
+    consumer: BaseConsumer<ClientEvents>,
+    topic: String,
+    partition: i32,
+}
+
+impl PartitionReader {
+    /// Creates a reader of `partition` of `topic`. [`Reader::begin`] tells it where to begin. If it reads only
+    /// committed records, its lag and queue are exported as metrics.
+    ///
+    /// # Errors
+    /// Fails if the client cannot be created.
+    pub(crate) fn new(
+        config: &KafkaConfig,
+        topic: &str,
+        partition: u32,
+        mode: ReadMode,
+    ) -> anyhow::Result<Self> {
+        let queue = if topic == config.topics.fingerprints { "log-fetch" } else { "changelog-fetch" };
+        let watched = || ClientEvents::new("reader").lag_of(topic).queue(queue, partition.to_string());
+        let (settings, events) = match mode {
+            ReadMode::ToEnd => (client::partition_reader(config), watched()),
+            ReadMode::Following => (client::partition_follower(config), watched()),
+            ReadMode::Uncommitted => (client::uncommitted_reader(config), ClientEvents::new("reader")),
+        };
+        let consumer = client::create(&settings, events)?;
+        Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
+    }
+}
+
+impl Reader for PartitionReader {
+    fn begin(&self, offset: u64) -> anyhow::Result<()> {
+        let mut assignment = TopicPartitionList::new();
+        assignment.add_partition_offset(
+            &self.topic,
+            self.partition,
+            Offset::Offset(i64::try_from(offset)?),
+        )?;
+        self.consumer.assign(&assignment).with_context(|| format!("cannot read {}", self.name()))
+    }
+
+    fn bounds(&self) -> anyhow::Result<(u64, u64)> {
+        let (low, high) =
+            self.consumer.fetch_watermarks(&self.topic, self.partition, CALL_TIMEOUT).with_context(|| {
+                format!(
+                    "brokers did not report the first and last offsets of \
+                                      {}",
+                    self.name()
+                )
+            })?;
+        Ok((u64::try_from(low)?, u64::try_from(high)?))
+    }
+
+    fn committed(&self) -> anyhow::Result<Option<u64>> {
+        let mut wanted = TopicPartitionList::new();
+        wanted.add_partition(&self.topic, self.partition);
+        let committed = self.consumer.committed_offsets(wanted, CALL_TIMEOUT).with_context(|| {
+            format!("brokers did not answer about the committed offset of {}", self.name())
+        })?;
+        let element = committed.elements_for_topic(&self.topic).into_iter().next();
+        let element = element.with_context(|| {
+            format!("the answer of the brokers about committed offsets lacks {}", self.name())
+        })?;
+        element.error().with_context(|| format!("brokers gave no committed offset of {}", self.name()))?;
+        match element.offset() {
+            Offset::Offset(offset) => Ok(Some(u64::try_from(offset)?)),
+            _ => Ok(None),
+        }
+    }
+
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Record>> {
+        match self.consumer.poll(timeout) {
+            None => Ok(Step::Nothing),
+            Some(Ok(message)) => Ok(Step::Record(message)),
+            Some(Err(KafkaError::PartitionEOF(_))) => Ok(Step::End),
+            Some(Err(KafkaError::MessageConsumptionFatal(error))) => {
+                bail!("cannot read {}: {error}", self.name())
+            }
+            Some(Err(error)) => {
+                use rdkafka::error::RDKafkaErrorCode as Code;
+                match error.rdkafka_error_code() {
+                    Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition) => {
+                        bail!("cannot continue to read {}: {error}", self.name())
+                    }
+                    _ => {
+                        tracing::debug!(%error, partition = self.name(), "waiting for the broker");
+                        Ok(Step::Nothing)
+                    }
+                }
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}[{}]", self.topic, self.partition)
+    }
+}
+
+impl Drop for PartitionReader {
+    fn drop(&mut self) {
+        // A dropped reader has no lag.
+        metrics::lag(&self.topic, self.partition, 0);
+    }
+}
+
+impl Record for BorrowedMessage<'_> {
+    fn offset(&self) -> u64 {
+        u64::try_from(Message::offset(self)).unwrap_or(0)
+    }
+
+    fn timestamp_ms(&self) -> Option<i64> {
+        self.timestamp().to_millis()
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        Message::key(self)
+    }
+
+    fn value(&self) -> Option<&[u8]> {
+        self.payload()
+    }
+
+    fn headers(&self) -> HeadersRead<'_> {
+        Box::new(Message::headers(self).into_iter().flat_map(headers::all))
+    }
+}

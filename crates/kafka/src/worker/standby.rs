@@ -1,0 +1,146 @@
+//! Warm standby: for each log partition, a thread that follows the changelog while another instance owns the
+//! partition. The table is then ready for take-over.
+//!
+//! ```text
+//! changelog ─► table in the registry ─► its owner ─► back to the registry …
+//! ```
+//! The thread runs as long as the worker. When the registry says that an owner in this process has begun, it stops
+//! following; the restore of that owner takes the table from the registry. After that owner has ended, it follows again.
+//!
+//! Invariants: a partition is either followed or owned; tables are moved, never copied; a table holds only
+//! committed records, and knows the offset to continue at. Look-ups read it between transactions, because the
+//! records of a transaction are applied together. No lock is held while waiting for a broker. Memory: the
+//! tables of all partitions, and for each one transaction of the changelog.
+
+use std::time::Duration;
+
+use super::ports::World;
+use super::registry::{AtEnd, KeptRecord};
+use super::replica::late_start;
+use super::role::ClusterRole;
+use super::stop::Stop;
+use crate::kafka::ports::{ReadMode, Reader, Record, Step};
+use leitong_cluster::changelog::{POSITION_KEY, RestoreError};
+use leitong_graph::telemetry::metrics;
+
+/// Pause before an inconsistent changelog is followed again.
+const UNFIT_PAUSE: Duration = Duration::from_secs(30);
+/// Pause before a failed read is tried again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// Interval at which the thread checks if the partition still has an owner here.
+const OWNED_PAUSE: Duration = Duration::from_millis(100);
+
+/// Maximum number of changelog records that are applied together: more than a transaction has.
+const TAKEN_AT_ONCE: usize = 1 << 18;
+
+/// The error that ended following.
+enum Ended {
+    /// The table is discarded: the changelog is inconsistent, or lacks the next records.
+    Unfit(String),
+    /// A transient error; the table stays.
+    Broker(anyhow::Error),
+}
+
+impl From<RestoreError> for Ended {
+    fn from(error: RestoreError) -> Self {
+        Self::Unfit(error.to_string())
+    }
+}
+
+impl From<anyhow::Error> for Ended {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Broker(error)
+    }
+}
+
+/// Follows the changelog of one partition whenever it has no owner here, until `stop` is raised.
+pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) {
+    while !stop.is_requested() {
+        if role.tables.is_owned(partition) {
+            role.world.wait(stop, OWNED_PAUSE);
+            continue;
+        }
+        let ended = follow_until_owned(role, partition, stop);
+        let topic = &role.config.kafka.topics.centroids;
+        metrics::lag(topic, i32::try_from(partition).unwrap_or(i32::MAX), 0);
+        metrics::standby(partition, 0);
+        match ended {
+            Ok(()) => {}
+            Err(Ended::Unfit(why)) => {
+                // Brokers may have deleted records during the reading. The next owner checks this more
+                // closely.
+                tracing::warn!(
+                    partition,
+                    "standby: the table is discarded; in {} s it is read again from the changelog: {why}",
+                    UNFIT_PAUSE.as_secs()
+                );
+                role.tables.take(partition);
+                role.world.wait(stop, UNFIT_PAUSE);
+            }
+            Err(Ended::Broker(error)) => {
+                // The table is kept, and following continues from there.
+                tracing::warn!(
+                    partition,
+                    "standby: the table is out of date until the changelog can be read; trying again: {error:#}"
+                );
+                role.world.wait(stop, RETRY_PAUSE);
+            }
+        }
+    }
+}
+
+/// Follows the changelog until the partition has an owner here, or `stop` is raised.
+fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<(), Ended> {
+    let (world, tables) = (&role.world, &role.tables);
+    let changelog = world.reader(&role.config.kafka.topics.centroids, partition, ReadMode::Following)?;
+    let enough = || stop.is_requested() || tables.is_owned(partition);
+    let table = match tables.take(partition) {
+        Some(table) => table,
+        // Starts from the snapshot, or from the beginning.
+        None => match role.at_snapshot(partition, &changelog, enough)? {
+            Some(table) => table,
+            None => role.at_beginning(partition, &changelog, enough)?,
+        },
+    };
+    let next_offset = table.next_offset;
+    if enough() || !tables.put(partition, table) {
+        return Ok(());
+    }
+    let bounds = changelog.bounds()?;
+    if next_offset < bounds.0 {
+        return Err(Ended::Unfit(format!("the changelog {}", late_start(bounds.0, next_offset))));
+    }
+    changelog.begin(next_offset)?;
+    let mut transaction = Vec::new();
+    while !enough() {
+        match changelog.next(Duration::from_millis(100))? {
+            Step::Record(record) => {
+                let is_last = record.key() == Some(POSITION_KEY);
+                transaction.push(KeptRecord::new(&record));
+                if !is_last && transaction.len() < TAKEN_AT_ONCE {
+                    continue;
+                }
+                match tables.apply(partition, &transaction, world.now())? {
+                    true => transaction.clear(),
+                    false => return Ok(()),
+                }
+            }
+            Step::End => {
+                let Some(end) = tables.at_end(partition, world.now())? else { return Ok(()) };
+                let AtEnd { centroids, next_offset, is_first } = end;
+                metrics::standby(partition, centroids);
+                if is_first {
+                    tracing::info!(
+                        partition,
+                        centroids,
+                        changelog_offset = next_offset,
+                        "standby: table ready"
+                    );
+                    role.health.stop_waiting_for(partition);
+                }
+            }
+            Step::Nothing => tables.idle(partition, world.now())?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! Commands about the program itself.
+
+pub(crate) mod config;
+pub(crate) mod reference;
+pub(crate) mod shell;

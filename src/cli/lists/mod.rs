@@ -1,0 +1,8 @@
+//! Commands that make lists from many pages.
+
+pub(crate) mod boilerplate;
+#[cfg(feature = "kafka")]
+pub(crate) mod boilerplate_of_site;
+pub(crate) mod idf;
+#[cfg(feature = "kafka")]
+pub(crate) mod shared_paragraphs;
