@@ -42,10 +42,12 @@ pub enum Error {
 }
 
 impl Error {
+    #[expect(clippy::needless_pass_by_value, reason = "what `format_args` returns cannot be named")]
     pub(crate) fn wrong_option(message: impl ToString) -> Self {
         Self::WrongOption(message.to_string())
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "what `format_args` returns cannot be named")]
     pub(crate) fn refused(message: impl ToString) -> Self {
         Self::Refused(message.to_string())
     }

@@ -64,11 +64,11 @@ impl Sources {
         if beyond.len() > NAMED_MAX {
             let _ = write!(named, "\n  and {} more sources", beyond.len() - NAMED_MAX);
         }
-        return Err(Error::refused(format_args!(
+        Err(Error::refused(format_args!(
             "--source-removed-max {removed_max}: more than this share of a source would be \
              dropped:{named}\nNo document is written, and the table is not saved. Check the verdicts \
              (--output), then raise the limit or read other inputs"
-        )));
+        )))
     }
 }
 

@@ -355,7 +355,7 @@ mod tests {
         let referent = |number: u64| Referent { url: format!("http://host/{number}"), ..Referent::default() };
         let mut referents = Referents::at(&path, None).expect("a file");
         (0..3).for_each(|number| {
-            referents.add(&Decision::of_cluster(number, number), &referent(number)).expect("written")
+            referents.add(&Decision::of_cluster(number, number), &referent(number)).expect("written");
         });
         let extent = referents.extent().expect("on disk");
         referents.add(&Decision::of_cluster(3, 3), &referent(3)).expect("written");
