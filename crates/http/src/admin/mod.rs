@@ -1,7 +1,7 @@
 //! The admin port: serves `GET /livez`, `/readyz`, `/metrics` and `/state`, and the console if it is enabled.
 //!
 //! There is no authentication, so the port is on the loopback interface unless the settings say otherwise.
-//! Probes are answered no matter how many other clients are connected ([`http`](crate::port)).
+//! Probes are answered no matter how many other clients are connected ([`port`](crate::port)).
 
 mod console;
 
