@@ -243,7 +243,7 @@ impl FingerprintStage {
     }
 
     /// Returns the record of a page, with everything that a decision elsewhere needs:
-    /// [`Deduplicator::decide_records`](crate::Deduplicator::decide_records), or a log that a
+    /// `Deduplicator::decide_records`, or a log that a
     /// [`LogSource`](super::LogSource) numbers.
     #[must_use]
     pub fn record(&self, page: Page, workspace: &mut Workspace) -> Vec<u8> {
