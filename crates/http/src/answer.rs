@@ -18,7 +18,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// An answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The status.
     pub status: StatusCode,
     /// The `Content-Type`.
@@ -31,7 +31,7 @@ impl Answer {
     /// Returns a page.
     #[cfg(feature = "console")]
     #[must_use]
-    pub fn page(status: StatusCode, body: String) -> Self {
+    pub(crate) fn page(status: StatusCode, body: String) -> Self {
         Self { status, content_type: "text/html; charset=utf-8", body }
     }
 

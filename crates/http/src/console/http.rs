@@ -24,7 +24,7 @@ pub(crate) fn script() -> Answer {
 
 /// The query of a page's address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
+pub(crate) struct Query {
     pairs: Vec<(String, String)>,
 }
 
@@ -42,14 +42,14 @@ impl Query {
 
     /// Returns a parameter, unless it is empty.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.pairs.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
     /// Returns the language that the address names.
     #[must_use]
-    pub fn language(&self) -> Option<Language> {
+    pub(crate) fn language(&self) -> Option<Language> {
         Language::from_tag(self.get("lang")?)
     }
 

@@ -28,7 +28,7 @@ pub struct Site {
 }
 
 /// A request without its socket.
-pub struct ConsoleRequest<'a> {
+pub(crate) struct ConsoleRequest<'a> {
     /// The path.
     pub path: &'a str,
     /// Query after the `?`.
@@ -65,7 +65,7 @@ impl Site {
 
     /// Answers `GET`.
     #[must_use]
-    pub fn get(&self, request: &ConsoleRequest<'_>) -> Answer {
+    pub(crate) fn get(&self, request: &ConsoleRequest<'_>) -> Answer {
         let language = request.query.language().unwrap_or(request.accepts);
         match request.path {
             "/style.css" => return http::style(),

@@ -235,12 +235,14 @@ impl Live {
     }
 
     /// Returns the number of verdicts of a kind.
+    #[cfg(feature = "console")]
     #[must_use]
     pub(crate) fn verdicts_of_kind(&self, kind: &str) -> u64 {
         self.verdicts.iter().find(|(name, _)| name == kind).map_or(0, |(_, count)| *count)
     }
 
     /// Returns the number of all records that are not read yet.
+    #[cfg(feature = "console")]
     #[must_use]
     pub(crate) fn lag_records(&self) -> u64 {
         self.lag.iter().map(|lag| lag.records).sum()
