@@ -84,7 +84,8 @@ fn names_in_schema(input: &mut Compact<'_>) -> Option<usize> {
             left.push(children);
             continue;
         }
-        names = names.saturating_add(left.len());
+        // The library makes room for elements after the last child of the root, too.
+        names = names.saturating_add(left.len().max(1));
         while let Some(last) = left.last_mut() {
             *last -= 1;
             if *last > 0 {
@@ -152,6 +153,13 @@ mod tests {
         let elements = [element(3), element(0), element(2), element(0), element(0), element(0)];
         let file = file(&elements);
         assert_eq!(names_in_paths(&file[4..file.len() - 8]), Some(1 + 2 + 2 + 1));
+    }
+
+    /// Millions of them fit in an index, and the library stores each in many bytes.
+    #[test]
+    fn elements_after_the_last_column_count() {
+        let file = self::file(&[vec![element(1)], vec![element(0); 100]].concat());
+        assert_eq!(names_in_paths(&file[4..file.len() - 8]), Some(100));
     }
 
     /// A wrong length must not take as much memory as the whole file.

@@ -234,7 +234,7 @@ fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> R
             line.example_url.clone(),
         ]
     };
-    let head = &["pages", "near", "hosts", "First page", "Last page"];
+    let head = &["pages", "near", "Hosts", "First page", "Last page"];
     ReportTable { title, note, head, rows: lines.iter().map(row).collect() }
 }
 

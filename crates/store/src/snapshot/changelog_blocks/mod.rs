@@ -178,13 +178,12 @@ impl ChangelogBlocks {
         if saved.log_generation != last.log_generation {
             return differs("log", saved.log_generation.into(), last.log_generation.into());
         }
-        if self.founded() > founded || saved.next_log_offset > last.next_log_offset {
-            return differs("number of centroids", self.founded(), founded);
-        }
-        if saved.dead_below > last.dead_below || saved.dead_before_ms > last.dead_before_ms {
-            return differs("bound of expiry", saved.dead_below, last.dead_below);
-        }
-        Ok(())
+        let later = |which, saved: u64, last: u64| if saved > last { differs(which, saved, last) } else { Ok(()) };
+        later("number of centroids", self.founded(), founded)?;
+        later("next log offset", saved.next_log_offset, last.next_log_offset)?;
+        later("bound of expiry", saved.dead_below, last.dead_below)?;
+        let [saved, last] = [saved, last].map(|position| position.dead_before_ms.unwrap_or_default());
+        if saved > last { differs("time of expiry", saved.cast_unsigned(), last.cast_unsigned()) } else { Ok(()) }
     }
 
     /// Opens the blocks. Checks their headers and indexes.
@@ -227,7 +226,7 @@ impl From<SnapshotError> for Unusable {
             SnapshotError::Io { path, error } => {
                 Self::Io(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
             }
-            SnapshotError::TooNew { found, .. } => Self::Format { found },
+            SnapshotError::TooNew { found, known, .. } => Self::Format { found, known },
             SnapshotError::Damaged { problem, .. } => Self::Damaged(problem),
             other => Self::Damaged(other.to_string()),
         }

@@ -34,13 +34,12 @@ pub enum Unusable {
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// A version with another format wrote the snapshot.
-    #[error(
-        "its format version is {found}, but this version of Leitong reads only {known}",
-        known = SnapshotPlace::FORMAT_VERSION
-    )]
+    #[error("its format version is {found}, but this version of Leitong reads only {known}")]
     Format {
         /// The version of the file.
         found: u32,
+        /// The version that is read.
+        known: u32,
     },
     /// The snapshot was made with other settings.
     #[error(

@@ -109,7 +109,8 @@ impl ChangelogSnapshot {
         let mut footer = proto::Snapshot::decode(&*encoded)
             .map_err(|error| Unusable::Damaged(format!("its footer is broken: {error}")))?;
         if footer.format_version != SnapshotPlace::FORMAT_VERSION {
-            return Err(Unusable::Format { found: footer.format_version });
+            let (found, known) = (footer.format_version, SnapshotPlace::FORMAT_VERSION);
+            return Err(Unusable::Format { found, known });
         }
         let position = footer.position.take().ok_or_else(|| damaged("it has no position"))?;
         file.seek(SeekFrom::Start(0))?;
