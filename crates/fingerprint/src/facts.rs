@@ -124,7 +124,7 @@ pub(crate) fn name(terms: &Terms, distinct: DistinctTerm, hash: &TextHash) -> Op
 /// passed over, because copies may be numbered otherwise: numbers of up to three digits that stand in brackets (`(12)`,
 /// `[3]`), or that begin a line and are set apart by punctuation (`2.`, `3)`), and time stamps at the beginning of a
 /// line (`0:17`).
-pub fn words_with_digits<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
+pub(crate) fn words_with_digits<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
     let is_joined = |c: char| is_of_a_word(c) || matches!(c, '.' | '-');
     // `begins_line`: the line has no letter so far.
     let (mut at, mut begins_line) = (0, true);

@@ -32,7 +32,6 @@ pub(crate) mod topics;
 mod units;
 mod window;
 
-pub use facts::words_with_digits;
 pub use units::is_unit;
 
 use serde_json::{Map, Value};

@@ -32,6 +32,6 @@ pub use inputs::{InputNames, Inputs, Resumed};
 pub use location::is_object;
 pub use open::Input;
 pub use reading::{ReadPart, Reading};
-pub use record::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, WithoutRecords};
+pub use record::{Payload, ReadSoFar, Record, Skipped, Source, WithoutRecords};
 pub use rules::InputRules;
 pub use warc_base::WarcBase;
