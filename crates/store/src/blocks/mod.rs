@@ -51,8 +51,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub(crate) use files::create_folder;
 pub(crate) use files::Output;
+pub(crate) use files::create_folder;
 pub use files::{Files, Folder, Input};
 pub use manifest::Manifest;
 pub(crate) use manifest::is_block;

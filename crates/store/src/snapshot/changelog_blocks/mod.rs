@@ -178,12 +178,14 @@ impl ChangelogBlocks {
         if saved.log_generation != last.log_generation {
             return differs("log", saved.log_generation.into(), last.log_generation.into());
         }
-        let later = |which, saved: u64, last: u64| if saved > last { differs(which, saved, last) } else { Ok(()) };
+        let later =
+            |which, saved: u64, last: u64| if saved > last { differs(which, saved, last) } else { Ok(()) };
         later("number of centroids", self.founded(), founded)?;
         later("next log offset", saved.next_log_offset, last.next_log_offset)?;
         later("bound of expiry", saved.dead_below, last.dead_below)?;
-        let [saved, last] = [saved, last].map(|position| position.dead_before_ms.unwrap_or_default());
-        if saved > last { differs("time of expiry", saved.cast_unsigned(), last.cast_unsigned()) } else { Ok(()) }
+        let ms =
+            |position: &proto::Position| position.dead_before_ms.unwrap_or_default().max(0).cast_unsigned();
+        later("time of expiry", ms(saved), ms(last))
     }
 
     /// Opens the blocks. Checks their headers and indexes.

@@ -53,14 +53,17 @@ fn sums(scoring: Scoring, tile: &Tile) -> [i32; LANES] {
 fn answers(tree: &Tree, tile: &Tile) -> [u16; LANES] {
     let [a, b, c, d, e, f] = tree.questions.map(|(column, _)| &tile[usize::from(column)]);
     let limits = tree.questions.map(|(_, limit)| limit);
-    std::array::from_fn(|at| {
-        u16::from(a[at] > limits[0])
+    let mut answers = [0; LANES];
+    // A loop, since a closure for `from_fn` may be left as a function, which costs a quarter of extraction.
+    for (at, answer) in answers.iter_mut().enumerate() {
+        *answer = u16::from(a[at] > limits[0])
             | u16::from(b[at] > limits[1]) << 1
             | u16::from(c[at] > limits[2]) << 2
             | u16::from(d[at] > limits[3]) << 3
             | u16::from(e[at] > limits[4]) << 4
-            | u16::from(f[at] > limits[5]) << 5
-    })
+            | u16::from(f[at] > limits[5]) << 5;
+    }
+    answers
 }
 
 /// Returns the logistic function, in thousandths.
