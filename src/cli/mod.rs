@@ -84,6 +84,7 @@ enum Command {
     /// Print the main text of an HTML page, or of all pages of a file
     Extract(extract::Arguments),
     /// Check removals of any tool: is the content of removed documents in those that were kept?
+    #[cfg(feature = "console")]
     Audit(audit::Arguments),
     /// Show why two pages are near-duplicates, or why not
     #[cfg(feature = "console")]

@@ -99,7 +99,6 @@ impl DecisionArguments {
 }
 
 /// Arguments that choose the detector of a command that only measures or explains.
-#[cfg(feature = "console")]
 #[derive(Debug, Args)]
 pub struct ComparedDetector {
     /// Detector to use, instead of the configured one
@@ -110,9 +109,9 @@ pub struct ComparedDetector {
     variant: Option<PathBuf>,
 }
 
-#[cfg(feature = "console")]
 impl ComparedDetector {
     /// Returns true if an argument names the detector.
+    #[cfg(feature = "console")]
     pub(super) fn is_named(&self) -> bool {
         self.detector.is_some() || self.variant.is_some()
     }
