@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 #[cfg(feature = "kafka")]
+use super::boilerplate_of_site;
 use super::shared_paragraphs::ParagraphCounts;
 use crate::cli::files::documents::Counted;
-use crate::cli::lists::boilerplate_of_site;
 use leitong_base::terminal;
 use leitong_fingerprint::boilerplate::HEADER;
 

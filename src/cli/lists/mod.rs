@@ -4,5 +4,4 @@ pub(crate) mod boilerplate;
 #[cfg(feature = "kafka")]
 pub(crate) mod boilerplate_of_site;
 pub(crate) mod idf;
-#[cfg(feature = "kafka")]
 pub(crate) mod shared_paragraphs;
