@@ -13,7 +13,7 @@
 //! let config = Config::default();
 //! let stage = FingerprintStage::new(config.clone())?;
 //! let mut workspace = stage.workspace();
-//! let text = "The mill by the river grinds no more, and swallows nest in its wheel.";
+//! let text = "The mill by the river grinds no more, and swallows nest between the boards of its wheel.";
 //! let page = |line| Page::text(format!("https://a.example/{line}"), text);
 //! let records = [1, 2].map(|line| stage.record(page(line), &mut workspace));
 //! let verdicts = Deduplicator::new(&config)?.decide_records(&records)?;
