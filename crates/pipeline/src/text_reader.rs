@@ -9,6 +9,7 @@ use leitong_text::page::Page;
 /// Reads pages: text, metadata and kind in one call, the same that decisions use.
 ///
 /// ```
+/// # mod leitong { pub use leitong_pipeline::{config::Config, text_reader::TextReader}; pub use leitong_text::page::Page; }
 /// use leitong::{Config, Page, TextReader};
 ///
 /// let mut reader = TextReader::new(&Config::default());

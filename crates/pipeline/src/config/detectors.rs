@@ -28,6 +28,7 @@ pub const DETECTORS: &[(&str, Build)] = &[
 /// if the detector is less capable without files that the settings could name.
 ///
 /// ```
+/// # mod leitong { pub use leitong_pipeline::config::{Config, detectors::detector}; }
 /// use leitong::{Config, detector};
 ///
 /// let config = Config::default();

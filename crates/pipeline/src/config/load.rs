@@ -98,6 +98,7 @@ impl Config {
     /// relative to the current folder, and `${NAME}` stands for an environment variable, as in files.
     ///
     /// ```
+    /// # mod leitong { pub use leitong_pipeline::config::{Config, load::ConfigError}; }
     /// use leitong::Config;
     ///
     /// let config = Config::from_toml("[simhash.near]\nmax_distance = 3")?;
