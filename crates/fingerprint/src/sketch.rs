@@ -123,12 +123,15 @@ fn passages(minima: &[u64; BINS], before: &[u64; BINS]) -> [u32; PASSAGES] {
 /// Returns the number of equal values of two sketches.
 #[inline]
 pub(crate) fn matches(a: &Values, b: &Values) -> u32 {
-    let word = |values: &Values, i: usize| u64::from_le_bytes(std::array::from_fn(|at| values[8 * i + at]));
+    let (a, b) = (a.as_chunks().0, b.as_chunks().0);
     // Each value that differs counts in its own four bits, then all together: processors without an instruction for
-    // counting bits take a sixth of the time.
-    let differing: u64 = (0..VALUE_BYTES / 8)
-        .map(|i| {
-            let mut bits = word(a, i) ^ word(b, i);
+    // counting bits take a sixth of the time. (A closure for `from_fn` was left as a function in one build, and a
+    // crowd took twice the time.)
+    let differing: u64 = a
+        .iter()
+        .zip(b)
+        .map(|(a, b)| {
+            let mut bits = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
             bits |= bits >> 2;
             bits |= bits >> 1;
             bits & 0x1111_1111_1111_1111
