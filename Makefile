@@ -89,7 +89,7 @@ DEMO := target/demo/leitong
 demo: rust ## Deduplicate the sample pages, and show verdicts and summary
 	@command -v cc >/dev/null || $(call install,gcc libc6-dev,the demo)
 	@echo "Building leitong and its 200 dependencies for the demo, which takes two to five minutes the first time …"
-	@cargo build --locked --profile demo --no-default-features --features program
+	@cargo build --locked --profile demo --no-default-features --features console
 	@echo "$$ leitong dedup --overwrite --output target/demo/verdicts.jsonl examples/pages.jsonl"
 	@$(DEMO) dedup --overwrite --output target/demo/verdicts.jsonl examples/pages.jsonl
 	@echo
