@@ -28,10 +28,8 @@ __all__ = ["Cluster", "Deduplicate", "Fingerprints"]
 
 # Documents that are read at a time, on all cores.
 _BATCH = 1000
-# What each record in a file begins with: its number of bytes.
-_LENGTH = struct.Struct("<I")
-# An entry of the files that datatrove's filter reads: the number of a document in its task.
-_REMOVED = struct.Struct("<I")
+# How files hold a number: that of a record's bytes, before it; or that of a removed document, as datatrove reads it.
+_NUMBER = struct.Struct("<I")
 
 
 class Deduplicate(PipelineStep):
@@ -91,7 +89,7 @@ class Fingerprints(PipelineStep):
                 with self.track_time(unit="batch"):
                     pages = [_page(document, rank, next(numbers)) for document in batch]
                     for record in fingerprinter.records(pages):
-                        file.write(_LENGTH.pack(len(record)) + record)
+                        file.write(_NUMBER.pack(len(record)) + record)
                 self.stat_update(StatHints.total, value=len(batch))
                 yield from batch
 
@@ -128,7 +126,7 @@ class Cluster(PipelineStep):
                         self.stat_update(StatHints.total, verdict.kind)
                         if verdict.is_duplicate:
                             self.stat_update("to_remove")
-                            removed.write(_REMOVED.pack(number))
+                            removed.write(_NUMBER.pack(number))
         yield from data or ()
 
 
@@ -144,8 +142,9 @@ def _page(document, rank, number):
 
 
 def _records(file, name):
-    while length := file.read(_LENGTH.size):
-        record = file.read(_LENGTH.unpack(length)[0]) if len(length) == _LENGTH.size else b""
-        if not record or len(record) != _LENGTH.unpack(length)[0]:
+    while head := file.read(_NUMBER.size):
+        length = _NUMBER.unpack(head)[0] if len(head) == _NUMBER.size else 0
+        record = file.read(length)
+        if not record or len(record) != length:
             raise ValueError(f"{name} is cut short: run Fingerprints again")
         yield record

@@ -101,7 +101,7 @@ pub(crate) fn read_and_mark(
 ///
 /// # Errors
 /// The errors of [`read`].
-pub fn read_blocks(
+pub(crate) fn read_blocks(
     page: &Page,
     extractor: &mut Extractor,
     work: &mut Work,

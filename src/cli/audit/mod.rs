@@ -229,9 +229,7 @@ impl<'a> Audit<'a> {
             if batch.len() == BATCH_RECORDS { take(&mut batch) } else { Ok(()) }
         })?;
         take(&mut batch)?;
-        if skipped > 0 {
-            terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
-        }
+        documents::note_skipped(skipped);
         match flag {
             Some(flag) if flags == 0 => Err(wrong(format_args!(
                 "--removed-if {flag}: no document has this field, or its value is neither true nor false"

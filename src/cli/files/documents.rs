@@ -146,10 +146,15 @@ pub fn for_each_page<T>(
         }
         Ok(())
     })?;
+    note_skipped(skipped);
+    Ok(unread.finish())
+}
+
+/// Reports the number of records that are not pages, if there are any.
+pub(crate) fn note_skipped(skipped: u64) {
     if skipped > 0 {
         terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
     }
-    Ok(unread.finish())
 }
 
 /// Calls `take` with the id and the document of each page of the inputs that has a main text, and what `look` has found

@@ -1,8 +1,8 @@
 //! Names what two texts have instead of one another: facts, wording, or text that was added or left out.
 //!
 //! In: a document, a kept one, and the places where text is lost with the document. Out: a [`Difference`] for each, by
-//! what is left of it on both sides without the words that both have there. Everyday words are told from names by the
-//! built-in table of document frequencies; nothing else depends on a language. Cost: linear in both texts.
+//! what is left of it on both sides without the words that both have there. The built-in table of document frequencies
+//! distinguishes everyday words from names; nothing else depends on a language. Cost: linear in both texts.
 
 use leitong_fingerprint::idf::documents_with;
 use leitong_fingerprint::is_unit;
