@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Message};
+use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::{Offset, TopicPartitionList};
 
 use crate::kafka::client::{self, CALL_TIMEOUT};
@@ -59,7 +60,15 @@ impl Reader for PartitionReader {
             self.partition,
             Offset::Offset(i64::try_from(offset)?),
         )?;
-        self.consumer.assign(&assignment).with_context(|| format!("cannot read {}", self.name()))
+        let result = if self.consumer.assignment()?.count() == 0 {
+            self.consumer.assign(&assignment)
+        } else {
+            // A second assignment would stop the partition. If the reader were dropped, or began once more,
+            // before that is done, librdkafka would stop it twice, and end the process by an assertion.
+            let sought = self.consumer.seek_partitions(assignment, CALL_TIMEOUT);
+            sought.and_then(|list| list.elements().iter().try_for_each(TopicPartitionListElem::error))
+        };
+        result.with_context(|| format!("cannot read {}", self.name()))
     }
 
     fn bounds(&self) -> anyhow::Result<(u64, u64)> {
@@ -145,5 +154,29 @@ impl Record for BorrowedMessage<'_> {
 
     fn headers(&self) -> HeadersRead<'_> {
         Box::new(Message::headers(self).into_iter().flat_map(headers::all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rdkafka::mocking::MockCluster;
+
+    use super::*;
+
+    /// The brokers are librdkafka's own: this is about what a client does to itself.
+    #[test]
+    fn a_reader_that_begins_again_and_is_dropped_at_once_ends_normally() {
+        let brokers = MockCluster::new(1).expect("brokers");
+        brokers.create_topic("log", 1, 1).expect("a topic");
+        let config = KafkaConfig { bootstrap_servers: brokers.bootstrap_servers(), ..KafkaConfig::default() };
+        for round in 0..60 {
+            let reader = PartitionReader::new(&config, "log", 0, ReadMode::ToEnd).expect("a reader");
+            reader.begin(0).expect("begun");
+            while round % 2 == 0 && !matches!(reader.next(Duration::from_millis(100)), Ok(Step::End)) {}
+            reader.begin(0).expect("begun again");
+            if round % 3 == 0 {
+                while !matches!(reader.next(Duration::from_millis(100)), Ok(Step::End)) {}
+            }
+        }
     }
 }
