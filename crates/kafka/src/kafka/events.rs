@@ -91,7 +91,7 @@ impl ClientEvents {
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PartitionEOF) {
             return; // requested, and not an error
         }
-        metrics::client_error(self.client);
+        metrics::CLIENT_ERRORS.add_as(self.client, 1);
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
             return; // each broker's error was already reported
         }

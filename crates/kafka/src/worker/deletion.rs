@@ -52,13 +52,13 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &St
             }
             match delete(role, partition, &committed, stop) {
                 Ok(Some(before)) => {
-                    metrics::changelog_deletion(true);
+                    metrics::CHANGELOG_DELETIONS.add_as("deleted", 1);
                     left.insert(partition, committed.first);
                     tracing::debug!(partition, before, expired, "changelog: deleted expired records");
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    metrics::changelog_deletion(false);
+                    metrics::CHANGELOG_DELETIONS.add_as("failed", 1);
                     tracing::warn!(
                         partition,
                         "changelog: the topic keeps growing, because expired records cannot be deleted: {error:#}"

@@ -166,7 +166,7 @@ fn check_surroundings(config: &Config, roles: Roles) -> anyhow::Result<u32> {
     for warning in resources::warnings(config, surroundings, resources::Limits::read()) {
         tracing::warn!("{warning}");
     }
-    metrics::log_partitions(log_partitions);
+    metrics::LOG_PARTITIONS.set(f64::from(log_partitions));
     Ok(log_partitions)
 }
 

@@ -146,14 +146,14 @@ impl Exporter {
 
     fn accepted(&mut self, spans: u64, (rejected, why): (u64, String)) {
         let rejected = rejected.min(spans);
-        metrics::spans("exported", spans - rejected);
+        metrics::TRACE_SPANS.add_as("exported", spans - rejected);
         if rejected > 0 {
             self.lose(rejected, &format!("the collector rejects them: {why}"));
         }
     }
 
     fn lose(&mut self, spans: u64, why: &str) {
-        metrics::spans("failed", spans);
+        metrics::TRACE_SPANS.add_as("failed", spans);
         self.lost += spans;
         if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_INTERVAL) {
             let endpoint = redact::address(self.settings.endpoint.as_str());
