@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::language::Language;
 use super::layout::{quoted, shown};
-use super::opinion::percent;
+use super::comparison::percent;
 use crate::state::live::{Count, Live, MOMENT_S, Named};
 use leitong_pipeline::templates::{Alarm, command};
 
