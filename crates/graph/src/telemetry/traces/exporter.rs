@@ -298,8 +298,9 @@ mod tests {
     }
 
     fn settings(endpoint: String) -> Settings {
-        let config = TracesConfig { enabled: true, endpoint: Some(endpoint), ..TracesConfig::default() };
+        let config = TracesConfig { enabled: true, ..TracesConfig::default() };
         let variables = |name: &str| match name {
+            "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.clone()),
             "OTEL_EXPORTER_OTLP_HEADERS" => Some("x-key=a%20b".to_owned()),
             "OTEL_BSP_SCHEDULE_DELAY" => Some("20".to_owned()),
             "OTEL_BSP_MAX_EXPORT_BATCH_SIZE" => Some("4".to_owned()),
