@@ -16,7 +16,6 @@ pub(crate) struct Filter {
 impl Filter {
     /// Returns true if `tapped` matches. An [`UNREADABLE`] message matches only an empty filter, since its
     /// fields are not known.
-    #[must_use]
     pub(crate) fn fits(&self, tapped: &Tapped) -> bool {
         let Self { kinds, hosts } = self;
         let (kind, found) = (tapped.text("kind"), host(tapped.text("url")));

@@ -99,7 +99,6 @@ pub(crate) enum Chunk {
 
 impl Chunk {
     /// Returns the numbers of the rows, from 0.
-    #[must_use]
     pub(crate) fn rows(&self) -> Range<u64> {
         match self {
             Self::Rows { first, batch } => *first..*first + batch.num_rows() as u64,

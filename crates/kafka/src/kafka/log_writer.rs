@@ -141,7 +141,6 @@ impl LogProducer {
     }
 
     /// Returns the number of messages that librdkafka holds.
-    #[must_use]
     pub(crate) fn in_flight(&self) -> usize {
         usize::try_from(self.producer.in_flight_count()).unwrap_or(0)
     }

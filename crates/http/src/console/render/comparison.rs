@@ -19,7 +19,6 @@ const TITLE_CHARS: usize = 60;
 pub(super) const LETTERS: [&str; 2] = ["A", "B"];
 
 /// Returns the title of the page.
-#[must_use]
 pub(crate) fn title(comparison: &Comparison, language: Language) -> String {
     let name = |side: &Side| {
         let name = side.title.as_deref().unwrap_or(&side.name);
@@ -30,7 +29,6 @@ pub(crate) fn title(comparison: &Comparison, language: Language) -> String {
 }
 
 /// Renders the whole comparison.
-#[must_use]
 pub(crate) fn body(comparison: &Comparison, language: Language) -> Markup {
     html! {
         (conclusion(comparison, language))
@@ -260,7 +258,6 @@ fn opinion(Opinion { name, compared }: &Opinion, decides: bool, language: Langua
 }
 
 /// Formats `0.9062` as `90.6 %`.
-#[must_use]
 pub(super) fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
     format!("{}\u{a0}%", text.strip_suffix(".0").unwrap_or(&text))

@@ -33,7 +33,6 @@ impl Links {
 }
 
 /// Renders the search field for ids and urls.
-#[must_use]
 pub(crate) fn search(query: &str, language: Language) -> Markup {
     html! {
         h1 { (language.say("Look up a page", "查找页面")) }
@@ -49,7 +48,6 @@ pub(crate) fn search(query: &str, language: Language) -> Markup {
 }
 
 /// Renders the result of a search.
-#[must_use]
 pub(crate) fn found(query: &str, found: &Found, links: Links) -> Markup {
     let language = links.language;
     html! {
