@@ -2,7 +2,7 @@
 //! [`Layout`], and everything else is the same for all: which [`columns`] are read, how a row becomes [`json`], how rows
 //! are found again, and how they are [written](writer).
 
-mod columns;
+pub(crate) mod columns;
 mod fault;
 pub(crate) mod json;
 mod originals;
