@@ -162,7 +162,7 @@ impl Metric {
     }
 
     /// Sets a gauge with this value of its label.
-    pub fn set_of(&self, label: impl ToString, value: f64) {
+    pub fn set_of(&self, label: impl ToString + Copy, value: f64) {
         gauge!(self.name, self.label() => label.to_string()).set(value);
     }
 
@@ -361,7 +361,7 @@ pub fn disk(log_partition: u32, centroids: u64, bytes: u64) {
 }
 
 /// Sets whether a partition of the log, or `pages`, is halted until an operator acts.
-pub fn halted(partition: impl ToString, halted: bool) {
+pub fn halted(partition: impl ToString + Copy, halted: bool) {
     PARTITION_HALTED.set_of(partition, f64::from(u8::from(halted)));
 }
 

@@ -304,7 +304,7 @@ impl<'a> Topics<'a> {
             )),
             Cleanup::Queue => {
                 let found = QUEUE.iter().map(|(name, wanted)| (name, wanted, value(name)));
-                problems.extend(found.filter(|(_, wanted, found)| *wanted != found).map(|(name, wanted, found)| {
+                problems.extend(found.filter(|(_, wanted, found)| **wanted != found.as_str()).map(|(name, wanted, found)| {
                     format!(
                         "has {name}={found}, but needs {wanted}: unexpired centroids would be lost, or expired ones kept; \
                          change it with kafka-configs.sh"
