@@ -275,8 +275,7 @@ fn a_missing_collector_stops_nothing() {
     let rows: Vec<Row> =
         (0..60).map(|number| Row::page(number % 3, &format!("p{number}"), &article(3, 8))).collect();
     // Small batches, because large ones would make room in the queue.
-    let environment =
-        [SOON, (ENDPOINT, "http://127.0.0.1:9"), ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")];
+    let environment = [SOON, (ENDPOINT, "http://127.0.0.1:9"), ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")];
     let mut worker = installation.worker_with(&[], &environment);
     installation.feed(&rows, rows.len());
     wait_until("spans without room are counted", || worker.metric("leitong_trace_spans_total") >= 500.0);

@@ -212,7 +212,7 @@ pub(crate) fn check_names(
             return Err(format!("there is no column {name:?} for the {}; {}", field.name(), listed()));
         }
     }
-    if let Some(name) = rules.named_at_top().find(|name| !names.contains(name)) {
+    if let Some(name) = rules.named_at_top().find(|name| !names.contains(&name.as_str())) {
         return Err(format!("there is no column {name:?}; {}", listed()));
     }
     let is_twice = |name: &&str| names.iter().filter(|known| known == &name).count() > 1;

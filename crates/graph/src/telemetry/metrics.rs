@@ -386,7 +386,7 @@ mod tests {
             let mut lines = text.lines().filter(|line| line.starts_with(name)).peekable();
             assert!(lines.peek().is_some() && lines.all(|line| line.ends_with(" 0")), "{name}: {text}");
         }
-        for labels in [r#"dead_letters_total{cause="NO_URL"}"#, r#"client_errors_total{client="topic-ids"}"#] {
+        for labels in [r#"letters_total{cause="MISSING_URL"}"#, r#"errors_total{client="topic-ids"}"#] {
             assert!(text.contains(labels), "{text}");
         }
         assert_eq!(MESSAGES_SKIPPED.labels, format!("reason: {}", Skip::ALL.map(Skip::as_str).join(", ")));

@@ -84,7 +84,11 @@ const GONE: [(&str, &str, &str); 11] = [
         "name such a value under [input.filter.skip_if], as in \"\" = \"failed\"",
     ),
     ("traces.endpoint", "", "set the environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead"),
-    ("traces.sample_ratio", "", "set the environment variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG instead"),
+    (
+        "traces.sample_ratio",
+        "",
+        "set the environment variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG instead",
+    ),
     ("traces.service_name", "", "set the environment variable OTEL_SERVICE_NAME instead"),
     ("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page"),
     ("simhash.near.sketch_matches_far", "25", JUDGED),

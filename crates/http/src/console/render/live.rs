@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
+use super::comparison::percent;
 use super::language::Language;
 use super::layout::{quoted, shown};
-use super::comparison::percent;
 use crate::state::live::{Count, Live, MOMENT_S, Named};
 use leitong_pipeline::templates::{Alarm, command};
 
