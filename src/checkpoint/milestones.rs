@@ -21,7 +21,6 @@ pub(crate) struct Milestones<'a> {
 impl<'a> Milestones<'a> {
     /// Continues after `checkpoint`, and saves at most once in each interval `every`. Without a folder,
     /// nothing is saved.
-    #[must_use]
     pub(crate) fn new(
         folder: Option<&'a CheckpointDir>,
         checkpoint: Option<&Checkpoint>,

@@ -60,7 +60,6 @@ impl RunId {
     }
 
     /// Returns a number that other runs do not have.
-    #[must_use]
     pub(crate) fn number(&self) -> u64 {
         xxh3_64(&serde_json::to_vec(self).unwrap_or_default())
     }
@@ -121,7 +120,6 @@ pub(crate) struct Faults {
 
 impl Faults {
     /// Returns the sum of these counts and those of the process that has resumed the run.
-    #[must_use]
     pub(crate) fn and(self, counts: &Counts) -> Self {
         Self {
             dead_letters: self.dead_letters + counts.dead_letters(),
@@ -340,7 +338,6 @@ impl CheckpointDir {
     }
 
     /// Returns the folder, which also contains the parts of outputs that are not yet complete.
-    #[must_use]
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

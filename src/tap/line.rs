@@ -14,7 +14,6 @@ use leitong_base::terminal::escape;
 const FIELD_CHARS_MAX: usize = 160;
 
 /// Formats `tapped` as one line, without a line end. With `colours`, the kind has an ANSI colour.
-#[must_use]
 pub(crate) fn format_line(tapped: &Tapped, colours: bool) -> String {
     let kind = tapped.text("kind");
     // People need no more than seconds. The time of a verdict is that of the decision; otherwise it is the

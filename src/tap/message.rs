@@ -30,7 +30,6 @@ pub(crate) enum Format {
 impl Format {
     /// Returns the format that the header `content-type` names. Without the header, the first byte decides: a
     /// verdict in protobuf never begins with `{`.
-    #[must_use]
     pub(crate) fn detect(content_type: Option<&[u8]>, value: &[u8]) -> Self {
         match content_type {
             Some(b"application/json") => Self::Json,
@@ -53,7 +52,6 @@ pub(crate) struct Tapped {
 impl Tapped {
     /// Reads a message of the verdict topic. If it is not a verdict, its kind is [`UNREADABLE`], and
     /// `problem` tells why.
-    #[must_use]
     pub(crate) fn verdict(message: &Received) -> Self {
         let Some(value) = message.value.as_deref() else {
             return Self::unreadable(message, "the message has no value");
@@ -70,7 +68,6 @@ impl Tapped {
 
     /// Reads a message of the dead-letter topic. Fields: `kind`, `cause`, `message`, `source` (place of the
     /// message that is not a page), `key`, `value_bytes`, `dead_letter` (place of the dead letter), `time`.
-    #[must_use]
     pub(crate) fn dead_letter(message: &Received) -> Self {
         let number = |name: &str| message.text(name)?.parse::<u64>().ok();
         let source = json!({
@@ -104,14 +101,12 @@ impl Tapped {
     }
 
     /// Returns the text of a field; empty if it has none.
-    #[must_use]
     pub(crate) fn text(&self, field: &str) -> &str {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Returns the message as one JSON object on one line. A verdict in JSON is unchanged, except that
     /// control characters are always escaped. A `leitong.v1.Verdict` is converted to the JSON form.
-    #[must_use]
     pub(crate) fn json(&self) -> &str {
         &self.json
     }

@@ -12,6 +12,6 @@ mod choice;
 mod line;
 mod message;
 
-pub(crate) use choice::{Choice, Filter};
+pub(crate) use choice::Filter;
 pub(crate) use line::format_line;
 pub(crate) use message::{DEAD_LETTER, Tapped, UNREADABLE};

@@ -1,8 +1,8 @@
 //! Changes topics and groups as operators do, including mistakes.
 
 use rdkafka::admin::{
-    AdminClient, AdminOptions, AlterConfig, ConfigEntry, ConfigResource, ConfigSource, NewPartitions,
-    NewTopic, ResourceSpecifier, TopicReplication,
+    AdminClient, AdminOptions, AlterConfig, ConfigEntry, ConfigSource, NewPartitions, NewTopic,
+    ResourceSpecifier, TopicReplication,
 };
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
@@ -59,7 +59,9 @@ impl Admin {
         let results = self.runtime.block_on(self.client.alter_configs([&alter], &options()));
         results.expect("an answer")[0].as_ref().expect("altered");
         wait_until("the broker has heard of these settings and no others", || {
-            let described = self.settings(name);
+            let resource = [ResourceSpecifier::Topic(name)];
+            let results = self.runtime.block_on(self.client.describe_configs(&resource, &options()));
+            let described = results.expect("an answer").remove(0).expect("described");
             let set = described.entries.iter().filter(|entry| entry.source == ConfigSource::DynamicTopic);
             let is_listed = |entry: &ConfigEntry| {
                 settings
@@ -68,17 +70,6 @@ impl Admin {
             };
             set.clone().count() == settings.len() && set.clone().all(is_listed)
         });
-    }
-
-    fn settings(&self, name: &str) -> ConfigResource {
-        let resource = [ResourceSpecifier::Topic(name)];
-        let results = self.runtime.block_on(self.client.describe_configs(&resource, &options()));
-        results.expect("an answer").remove(0).expect("described")
-    }
-
-    /// Returns one setting of a topic.
-    pub(crate) fn setting(&self, name: &str, setting: &str) -> String {
-        self.settings(name).get(setting).and_then(|entry| entry.value.clone()).expect("a value")
     }
 
     /// Returns the number of partitions of a topic.

@@ -11,6 +11,10 @@ use crate::broker::{bootstrap, wait_until};
 use crate::common::assert_same;
 use crate::state::{assert_halted, drain, pages};
 
+/// Settings of the topic.
+pub(crate) const QUEUE: [(&str, &str); 3] =
+    [("cleanup.policy", "delete"), ("retention.ms", "-1"), ("retention.bytes", "-1")];
+
 /// Expiry by count, and small transactions.
 fn settings(delete_interval_s: u32) -> String {
     format!(
@@ -75,40 +79,6 @@ fn expired_records_are_deleted_and_a_restart_has_the_same_table() {
 }
 
 #[test]
-fn a_compacted_changelog_becomes_a_queue_under_a_running_group() {
-    let installation = Installation::without_topics(&bootstrap(), "migrated", &settings(86_400));
-    let (admin, topic) = (Admin::new(&installation), installation.topic("centroids"));
-    let eager = [("cleanup.policy", "compact"), ("segment.ms", "50"), ("min.cleanable.dirty.ratio", "0.001")];
-    admin.create_topic(&topic, 1, &eager);
-    assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
-    let rows = pages(0, 900, 400);
-    let mut first = installation.worker(&[]);
-    installation.feed(&rows[..300], 300);
-    assert!(first.plain_log().contains("the changelog is compacted, as in older versions"));
-    assert_eq!(admin.setting(&topic, "cleanup.policy"), "compact");
-    // A second member joins, and owns the partition when the first one is gone.
-    installation.configure(&settings(1));
-    let mut second = installation.worker(&[]);
-    second.wait_until_ready();
-    first.kill();
-    installation.feed(&rows[300..600], 600);
-    wait_until("the changelog is a queue", || admin.setting(&topic, "cleanup.policy") == "delete");
-    for (name, value) in [("retention.ms", "-1"), ("retention.bytes", "-1"), ("segment.ms", "50")] {
-        assert_eq!(admin.setting(&topic, name), value, "{name}");
-    }
-    installation.feed(&rows[600..800], 800);
-    wait_until("what has expired is deleted", || numbers(&changelog(&installation))[0] > 200);
-    assert!(second.plain_log().contains("the changelog is no longer compacted"));
-    second.kill();
-    let mut third = installation.worker(&[]);
-    assert_restored(&third);
-    assert!(!third.plain_log().contains("compacted"));
-    installation.feed(&rows[800..], 900);
-    assert_eq!(third.terminate(), 0);
-    assert_as_replayed(&installation, &rows);
-}
-
-#[test]
 fn records_that_a_stranger_deletes_halt_the_partition() {
     let installation = Installation::new(&bootstrap(), "hole", &settings(86_400));
     let rows = pages(0, 400, 400);
@@ -133,7 +103,7 @@ fn a_changelog_of_an_older_version_is_continued() {
     let installation = Installation::new(&bootstrap(), "older", &settings(86_400));
     let rows = pages(0, 900, 400);
     drain(&installation, &rows[..400], &rows[..400], &[]);
-    // The older version wrote no numbers, but tombstones, into a compacted topic.
+    // The older version wrote no numbers, but tombstones.
     let newer = changelog(&installation);
     let last = newer.iter().rev().find_map(position).expect("a position");
     let expired = (last.founded.expect("a number") - last.centroid_count) as usize;
@@ -162,7 +132,7 @@ fn a_changelog_of_an_older_version_is_continued() {
     });
     let (admin, topic) = (Admin::new(&installation), installation.topic("centroids"));
     admin.delete_topic(&topic);
-    admin.create_topic(&topic, 1, &[("cleanup.policy", "compact")]);
+    admin.create_topic(&topic, 1, &QUEUE);
     topics::produce(&installation.bootstrap, &topic, &older);
 
     let mut worker = installation.worker(&[]);

@@ -9,6 +9,7 @@ use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, Worker};
 use crate::broker::{bootstrap, wait_until};
 use crate::common::article;
+use crate::queue::QUEUE;
 
 const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
 const REPLACED: &str = "was deleted and created again";
@@ -234,7 +235,7 @@ fn a_changelog_recreated_under_a_running_owner_halts_it() {
     let installation = Installation::new(&bootstrap(), "under-changelog", ONE_PARTITION);
     let mut worker = installation.worker(&[]);
     installation.feed(&pages(0, 60, 0), 60);
-    recreate(&installation, &installation.topic("centroids"), &[("cleanup.policy", "compact")]);
+    recreate(&installation, &installation.topic("centroids"), &QUEUE);
     let began = Instant::now();
     wait_until_halted(&mut worker, &["the changelog", REPLACED, "Rebuilding a table"]);
     println!("changelog recreated: noticed after {:.1} s", began.elapsed().as_secs_f64());

@@ -73,13 +73,7 @@ fn filters_apply_to_verdicts_of_both_formats() {
         assert_eq!(ids(&["--kind", "duplicate"]), ["a2", "b2"], "{name}");
         assert_eq!(ids(&["--kind", "unique,undecidable", "--host", "a.example"]), ["a", "empty", "short"]);
         assert_eq!(ids(&["--host", "B.Example"]), ["b"], "{name}");
-        assert_eq!(ids(&["--duplicate-of", "a"]), ["a2"], "{name}");
-        assert_eq!(ids(&["--duplicate-of", "https://www.b.example/1"]), ["b2"], "{name}");
-        assert_eq!(ids(&["--reason", "too_short"]), ["short"], "{name}");
-        assert!(ids(&["--corpus", "other"]).is_empty(), "{name}");
         assert_eq!(ids(&["--limit", "2"]).len(), 2, "{name}");
-        assert_eq!(ids(&["--sample", "1/1"]).len(), 7, "{name}");
-        assert!(ids(&["--sample", "1/1000000007"]).is_empty(), "{name}");
         let recent = installation.leitong(&["tap", "--from", "1h", "--to-end"]);
         assert!(recent.status == 0 && recent.stdout.lines().count() == 7, "{name}: {}", recent.stderr);
         let now = installation.leitong(&["tap", "--to-end"]);
@@ -94,7 +88,7 @@ fn filters_apply_to_verdicts_of_both_formats() {
             assert!(!lines.contains(obeyed), "{name}: {lines:?}");
             assert!(lines.contains("evil.example") && lines.contains("BROKEN_JSON"), "{name}: {lines}");
         }
-        let line = run_tap(&installation, &["--kind", "exact-duplicate", "--duplicate-of", "a"]);
+        let line = run_tap(&installation, &["--kind", "exact-duplicate"]);
         assert!(
             line.contains(
                 "EXACT_DUPLICATE default https://c.example/1 of https://a.example/1 SAME distance=0"
@@ -219,9 +213,7 @@ fn topics_that_cannot_be_followed_are_refused() {
     assert!(run.status == 1 && run.stderr.contains("does not exist"), "{}", run.stderr);
     for (arguments, said) in [
         (&["--from", "yesterday"][..], "now, beginning"),
-        (&["--sample", "3"], "1/100"),
         (&["--kind", "dead-letter"], "--dead-letters"),
-        (&["--reason", "TO_SHORT"], "TOO_SHORT"),
         (&["--host", "two words"], "is not a host name"),
         (&["--limit", "0"], "0"),
     ] {

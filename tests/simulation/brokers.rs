@@ -61,9 +61,6 @@ pub(crate) struct Partition {
     open: BTreeSet<u64>,
     /// Time until which a new leader does not know the latest high watermark, and the one that it knows.
     stale: Option<(Time, u64)>,
-    /// Records before this offset were compacted. A replica compacts only what it knows to be committed, so
-    /// no high watermark is ever below this offset.
-    compacted: u64,
 }
 
 impl Partition {
@@ -94,10 +91,10 @@ impl Partition {
         self.open.first().map_or(high, |open| high.min(*open))
     }
 
-    /// Elects a leader that knows only this high watermark until the time `until`, or a higher one if compaction or the
-    /// log start requires it.
+    /// Elects a leader that knows only this high watermark until the time `until`, or a higher one if the log
+    /// start requires it.
     pub(crate) fn elect(&mut self, until: Time, high_watermark: u64) {
-        self.stale = Some((until, high_watermark.max(self.compacted).max(self.start)));
+        self.stale = Some((until, high_watermark.max(self.start)));
     }
 
     /// Returns true if the leader does not know everything that was committed.
@@ -143,22 +140,6 @@ impl Partition {
         let start = self.start;
         self.records.retain(|record| record.offset >= start);
         Ok(())
-    }
-
-    /// Compacts everything before `end`: the last committed record of each key stays. Aborted records are
-    /// removed as well.
-    pub(crate) fn compact(&mut self, end: u64) {
-        self.compacted = self.compacted.max(end);
-        let mut last: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-        for record in &self.records {
-            if record.offset < end && record.status == Status::Committed {
-                last.insert(record.key.clone().unwrap_or_default(), record.offset);
-            }
-        }
-        self.records.retain(|record| {
-            let kept = last.get(record.key.as_deref().unwrap_or_default()) == Some(&record.offset);
-            record.offset >= end || (record.status == Status::Committed && kept)
-        });
     }
 }
 
@@ -254,8 +235,6 @@ pub(crate) struct Brokers {
     /// Markers on their way: time, coordinator, target.
     pub(crate) markers: Vec<(Time, usize, Target)>,
     pub(crate) forgotten: Forgotten,
-    /// The changelog is compacted, as an older version created it.
-    pub(crate) compacted: bool,
     pub(crate) mistake: Option<Mistake>,
 }
 
@@ -288,7 +267,6 @@ impl Brokers {
             assigned: vec![None; log_partitions as usize],
             markers: Vec::new(),
             forgotten: Forgotten::None,
-            compacted: false,
             mistake,
         }
     }
@@ -299,9 +277,6 @@ impl Brokers {
 
     /// Deletes the records of a changelog before an offset.
     pub(crate) fn delete_changelog(&mut self, partition: u32, before: u64, now: Time) -> Result<(), String> {
-        if self.compacted {
-            return Err("the topic is compacted".to_owned());
-        }
         self.partition(Topic::Centroids, partition).delete_before(before, now)
     }
 

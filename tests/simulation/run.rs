@@ -192,8 +192,6 @@ impl Run {
             trace: Vec::new(),
             traced,
         };
-        // The topic was created by an older version or by this one.
-        shared.brokers.compacted = rng.once_in(2);
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         Self {

@@ -177,11 +177,6 @@ impl World for SimWorld {
         Some(self.process)
     }
 
-    fn make_queue(&self) -> anyhow::Result<bool> {
-        self.ask("make_queue")?;
-        Ok(std::mem::replace(&mut self.lock().brokers.compacted, false))
-    }
-
     fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()> {
         let before = match self.mistake {
             Some(Mistake::DeletesUnexpired) => self.after_next_centroid(log_partition, before)?,

@@ -30,13 +30,11 @@ pub(crate) struct Answer {
 impl Answer {
     /// Returns a page.
     #[cfg(feature = "console")]
-    #[must_use]
     pub(crate) fn page(status: StatusCode, body: String) -> Self {
         Self { status, content_type: "text/html; charset=utf-8", body }
     }
 
     /// Converts the answer to a response with all headers.
-    #[must_use]
     pub(crate) fn into_response(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(Bytes::from(self.body)));
         *response.status_mut() = self.status;

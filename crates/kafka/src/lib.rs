@@ -12,7 +12,7 @@ pub use backoff::backoff;
 pub use kafka::client::{CALL_TIMEOUT, faults, library_version};
 pub use kafka::received::Received;
 pub use kafka::tail::{Start, Tail};
-pub use kafka::topics::{HEARD_WITHIN, Topics};
+pub use kafka::topics::Topics;
 pub use worker::check::{Finding, Grade, check};
 pub use worker::replay::{Start as ReplayFrom, replay};
 pub use worker::resources::Limits;

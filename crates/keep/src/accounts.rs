@@ -47,7 +47,6 @@ impl Names {
     }
 
     /// Returns the name of a source. `None` for documents without a value.
-    #[must_use]
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(|name| &**name).filter(|name| !name.is_empty())
     }
@@ -119,7 +118,6 @@ impl Accounts {
     }
 
     /// Returns the accounts, the largest sources first.
-    #[must_use]
     pub(crate) fn finish(self, field: String) -> AccountsReport {
         let Self { names, totals, members } = self;
         let mut numbers: Vec<u32> = (0..totals.len() as u32).collect();
@@ -332,7 +330,6 @@ impl AccountsReport {
     }
 
     /// Returns the accounts of the largest sources and overlaps only.
-    #[must_use]
     pub(crate) fn largest(mut self) -> Self {
         self.sources.truncate(NAMED_MAX);
         self.overlaps.truncate(NAMED_MAX);

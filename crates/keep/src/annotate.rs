@@ -165,7 +165,6 @@ impl<'a> Annotation<'a> {
 
     /// Adds the fields to `record`, and replaces those of an earlier run. A line that is not a JSON object is
     /// returned unchanged.
-    #[must_use]
     pub(crate) fn added_to(&self, record: Vec<u8>, framing: Framing) -> Vec<u8> {
         match framing {
             Framing::Line => self.added_to_json(&record).unwrap_or(record),

@@ -98,28 +98,24 @@ pub(crate) struct Copier {
 impl Copier {
     /// Creates a copier. It takes documents from `reading`, asks `choice` which ones to keep, and adds the documents that
     /// are in no output to `counts`.
-    #[must_use]
     pub(crate) fn new(reading: SecondReading, outputs: Outputs, choice: Choice, counts: Arc<Counts>) -> Self {
         let copied = Copied::default();
         Self { reading, outputs, choice, copied, accounts: None, sizes: None, counts, ordinal: 0 }
     }
 
     /// Counts documents by `field`, if one is given.
-    #[must_use]
     pub(crate) fn with_accounts(mut self, field: Option<Field>) -> Self {
         self.accounts = field.map(|field| (field, Accounts::default()));
         self
     }
 
     /// Adds the sizes of clusters to annotated documents.
-    #[must_use]
     pub(crate) fn with_sizes(mut self, sizes: Option<Sizes>) -> Self {
         self.sizes = sizes;
         self
     }
 
     /// Adds the counts of documents that an earlier process has copied.
-    #[must_use]
     pub(crate) fn after(mut self, earlier: Option<Copied>) -> Self {
         self.copied = earlier.unwrap_or_default();
         self

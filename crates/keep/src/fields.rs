@@ -25,7 +25,6 @@ pub enum Field {
 impl Field {
     /// Returns the top-level field of the document that contains the value. `None` if the document is not
     /// needed.
-    #[must_use]
     pub(crate) fn column(&self) -> Option<String> {
         match self {
             Self::Host => None,
@@ -34,14 +33,12 @@ impl Field {
     }
 
     /// Returns true if the value is in the document and not in its verdict.
-    #[must_use]
     pub(crate) fn needs_content(&self) -> bool {
         *self != Self::Host
     }
 
     /// Returns the value of the field for a document, or `None` if the document has none. `json` is the
     /// content of the document, a JSON object.
-    #[must_use]
     pub(crate) fn value(&self, decision: &Decision, json: Option<&[u8]>) -> Option<String> {
         let value = match self {
             Self::Host => host(&decision.url),

@@ -250,7 +250,6 @@ impl Output {
     }
 
     /// Returns the files that are written for inputs with these `names`, to check for existing ones.
-    #[must_use]
     pub(crate) fn paths(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
         match is_folder(path) {
             true => names.iter().map(|name| path.join(name)).collect(),

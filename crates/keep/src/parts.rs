@@ -31,7 +31,6 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Creates an empty list of parts for file `file` of `output`.
-    #[must_use]
     pub(crate) fn new(folder: &Path, output: &'static str, file: usize) -> Self {
         Self { folder: folder.to_owned(), output, file, count: 0, bytes: 0, sum: Sum::default() }
     }
@@ -63,7 +62,6 @@ impl Parts {
     }
 
     /// Returns the path of the next part.
-    #[must_use]
     pub(crate) fn next_path(&self) -> PathBuf {
         self.path(self.count)
     }
@@ -81,13 +79,11 @@ impl Parts {
     }
 
     /// Returns the number and size of the parts.
-    #[must_use]
     pub(crate) fn extent(&self) -> Extent {
         Extent { file: self.file, parts: self.count, ..self.sum.extent(self.bytes) }
     }
 
     /// Returns the paths of all complete parts.
-    #[must_use]
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         (0..self.count).map(|part| self.path(part)).collect()
     }

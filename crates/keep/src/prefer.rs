@@ -52,13 +52,11 @@ pub(crate) enum Rank {
 
 impl Prefer {
     /// Returns true if a document can be chosen without knowing later ones.
-    #[must_use]
     pub(crate) fn is_known_at_once(&self, rules: Rules) -> bool {
         *self == Self::First && !rules.one_per_value
     }
 
     /// Returns the top-level field that contains the number to compare.
-    #[must_use]
     pub(crate) fn field(&self) -> Option<String> {
         let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return None };
         first_name(pointer)
@@ -66,7 +64,6 @@ impl Prefer {
 
     /// Returns the rank of a document according to its verdict. `None` if the document itself is needed: then
     /// [`Self::rank_from_content`] returns the rank.
-    #[must_use]
     pub(crate) fn rank_from_verdict(&self, decision: &Decision) -> Option<Rank> {
         let latest = |ms: Option<i64>| ms.map_or(Rank::None, Rank::Whole);
         let earliest = |ms: Option<i64>| latest(ms.map(|ms| -ms));
@@ -82,7 +79,6 @@ impl Prefer {
 
     /// Returns the rank of a document according to its content, a JSON object. Numbers may be written as
     /// strings.
-    #[must_use]
     pub(crate) fn rank_from_content(&self, json: &[u8]) -> Rank {
         let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return Rank::Whole(0) };
         let is_lowest = matches!(self, Self::Lowest(_));
@@ -181,14 +177,12 @@ struct Best {
 
 impl Choice {
     /// Creates a choice that keeps the founder of each cluster. To keep one document per value, use [`Self::ranked`].
-    #[must_use]
     pub(crate) fn first(rules: Rules) -> Self {
         Self { rules, by: By::First }
     }
 
     /// Creates a choice that keeps the best document of each group. Pass all documents to [`Self::offer`] and call
     /// [`Self::end_offers`] before any other method.
-    #[must_use]
     pub(crate) fn ranked(rules: Rules) -> Self {
         Self {
             rules,
@@ -265,7 +259,6 @@ impl Choice {
     }
 
     /// Returns the page id of the canonical document of the document's cluster.
-    #[must_use]
     pub(crate) fn canonical<'a>(&'a self, decision: &'a Decision) -> Option<&'a str> {
         let founder = decision.canonical_page_id.as_deref();
         match &self.by {

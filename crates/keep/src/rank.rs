@@ -35,7 +35,6 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// Returns the top-level fields of documents that are needed.
-    #[must_use]
     pub(crate) fn fields(&self) -> Vec<String> {
         let fields = self.one_per.iter().chain(&self.source).filter_map(Field::column);
         self.prefer.field().into_iter().chain(fields).collect()
@@ -65,7 +64,6 @@ pub(crate) struct Ranked {
 
 impl Ranker {
     /// Creates a ranker. It uses `reading` only if the verdicts are not sufficient.
-    #[must_use]
     pub(crate) fn new(reading: SecondReading, needs: Needs, choice: Choice) -> Self {
         Self {
             reading,
@@ -111,7 +109,6 @@ impl Ranker {
     }
 
     /// Returns the result.
-    #[must_use]
     pub(crate) fn finish(mut self) -> Ranked {
         self.choice.end_offers();
         let Self { choice, ordinal: documents, lacking, dates_and_numbers, lacking_group, sources, .. } =

@@ -67,7 +67,6 @@ impl TableFile {
     }
 
     /// Returns the path of the file.
-    #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

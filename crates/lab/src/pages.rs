@@ -48,7 +48,6 @@ pub(crate) enum LabelKind {
 
 impl Label {
     /// Reads the label from the JSON line of a page, from the fields `cluster` and `label`.
-    #[must_use]
     pub(crate) fn from_line(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields {
@@ -61,14 +60,12 @@ impl Label {
 }
 
 /// Returns true if every page has a label.
-#[must_use]
 pub(crate) fn are_labelled(pages: &[EvalPage]) -> bool {
     !pages.is_empty() && pages.iter().all(|page| page.label.is_some())
 }
 
 /// Returns the numbers of pages that are unrelated as far as is known: the first page of each cluster, or,
 /// without labels, the first page with each text.
-#[must_use]
 pub(crate) fn founders(pages: &[EvalPage]) -> Vec<usize> {
     let (mut clusters, mut texts) = (HashSet::new(), HashSet::new());
     let mut is_first = |page: &EvalPage| match &page.label {
@@ -84,7 +81,6 @@ fn letters_digest(text: &str) -> u128 {
 }
 
 /// Returns each near-duplicate with the first page of its cluster.
-#[must_use]
 pub(crate) fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
     let mut first = std::collections::HashMap::new();
     let mut pairs = Vec::new();
@@ -109,7 +105,6 @@ pub(crate) struct Sample {
 impl Sample {
     /// Draws at most `texts` of the `unrelated` pages to be perturbed, and other pages to take text from.
     /// These other pages are at most half of the drawn pages.
-    #[must_use]
     pub(crate) fn draw(pages: &[EvalPage], unrelated: &[usize], texts: usize, seed: u64) -> Self {
         let mut order = unrelated.to_vec();
         Random::new(seed, u64::MAX).shuffle(&mut order);

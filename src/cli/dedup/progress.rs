@@ -26,7 +26,6 @@ const TICK: Duration = Duration::from_millis(100);
 impl Progress {
     /// Starts a bar that shows how many of `bytes_total` bytes (if known) are processed, and counts of pages
     /// and duplicates.
-    #[must_use]
     pub(crate) fn start(bytes_total: Option<u64>, read: Arc<ReadSoFar>, counts: Arc<Counts>) -> Self {
         let bar = match bytes_total {
             Some(bytes) => ProgressBar::new(bytes),

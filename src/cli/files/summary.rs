@@ -8,7 +8,6 @@ use leitong_formats::source::Skipped;
 use leitong_keep::sink::Counts;
 
 /// Formats the counts of a run.
-#[must_use]
 pub(crate) fn format_summary(
     counts: &Counts,
     skipped: Skipped,

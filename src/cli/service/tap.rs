@@ -6,20 +6,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use crate::cli::interrupt::Interrupt;
 use crate::cli::logging::colours_wanted;
 use crate::cli::settings;
 use crate::cli::settings::wrong;
-use crate::tap::Choice;
 use crate::tap::DEAD_LETTER;
 use crate::tap::Filter;
 use crate::tap::Tapped;
 use crate::tap::UNREADABLE;
 use crate::tap::format_line;
-use leitong_base::record::{Cause, Reason, Timestamp};
+use leitong_base::record::Timestamp;
 use leitong_base::terminal;
 use leitong_cluster::verdict;
 use leitong_kafka::Received;
@@ -33,10 +31,9 @@ const WAIT: Duration = Duration::from_millis(100);
 #[command(after_help = "\
 Examples:
   leitong tap --config leitong.toml
-  leitong tap --config leitong.toml --kind duplicate --host news.example --sample 1/100
-  leitong tap --config leitong.toml --from 15m --reason wall --limit 20
+  leitong tap --config leitong.toml --from 15m --kind duplicate --host news.example --limit 20
   leitong tap --config leitong.toml --dead-letters --kind dead-letter --from beginning --to-end
-  leitong tap --config leitong.toml --json | jq -r .canonical_url
+  leitong tap --config leitong.toml --json | jq -r 'select(.reason == "WALL") | .url'
 
 Values of one option are alternatives; a verdict must match all options. Press Ctrl-C to stop. The command joins no
 consumer group and commits nothing.")]
@@ -47,18 +44,9 @@ pub(crate) struct Arguments {
     /// Show only these kinds of verdicts
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     kind: Vec<WantedKind>,
-    /// Show only pages of these corpora
-    #[arg(long, value_name = "NAME")]
-    corpus: Vec<String>,
     /// Show only pages of these hosts and their subdomains
     #[arg(long, value_name = "HOST")]
     host: Vec<String>,
-    /// Show only duplicates of this page (id or url), or of this cluster (id)
-    #[arg(long, value_name = "ID")]
-    duplicate_of: Vec<String>,
-    /// Show only pages that are undecidable, or messages that became dead letters, for these reasons
-    #[arg(long, value_name = "REASON", value_delimiter = ',', ignore_case = true, value_parser = reasons())]
-    reason: Vec<String>,
     /// Show dead letters as well
     #[arg(long)]
     dead_letters: bool,
@@ -68,9 +56,6 @@ pub(crate) struct Arguments {
     /// Stop after this many lines
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Show one page in N, chosen by its key, so it is always the same pages
-    #[arg(long, value_name = "1/N")]
-    sample: Option<Choice>,
     /// Stop at the end of the topics instead of waiting for more
     #[arg(long)]
     to_end: bool,
@@ -115,14 +100,6 @@ pub(crate) enum ReadFrom {
     Ago(i64),
 }
 
-fn reasons() -> PossibleValuesParser {
-    let mut words: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
-    words.extend(Cause::ALL.iter().map(Cause::label));
-    words.sort_unstable();
-    words.dedup();
-    words.into()
-}
-
 pub(crate) fn parse_read_from(text: &str) -> Result<ReadFrom, String> {
     let ago = || {
         let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -158,13 +135,7 @@ impl Arguments {
         if self.kind.contains(&WantedKind::DeadLetter) && !self.dead_letters {
             return Err(wrong("--kind dead-letter: needs --dead-letters, so their topic is read"));
         }
-        Ok(Filter {
-            kinds: self.kind.iter().flat_map(|kind| kind.names()).collect(),
-            corpora: self.corpus.clone(),
-            hosts,
-            duplicate_of: self.duplicate_of.clone(),
-            reasons: self.reason.iter().map(|reason| reason.to_uppercase()).collect(),
-        })
+        Ok(Filter { kinds: self.kind.iter().flat_map(|kind| kind.names()).collect(), hosts })
     }
 }
 
@@ -213,9 +184,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             for _ in 0..1_000 {
                 let Some(message) = tail.next(Duration::ZERO)? else { break };
                 (waits, read) = (false, read + 1);
-                if arguments.sample.is_some_and(|sample| !sample.takes(&message)) {
-                    continue;
-                }
                 let tapped = reads(&message);
                 lines.unreadable += u64::from(tapped.text("kind") == UNREADABLE);
                 if filter.fits(&tapped) {

@@ -128,17 +128,14 @@ fn assert_attributes_of_sending(sent: &Value, row: &Row, topic: &str) {
     assert_eq!(attributes["messaging.destination.partition.id"], row.partition.to_string());
 }
 
-const SOON: [(&str, &str); 1] = [("OTEL_BSP_SCHEDULE_DELAY", "100")];
+const SOON: (&str, &str) = ("OTEL_BSP_SCHEDULE_DELAY", "100");
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 #[test]
 fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
     let folder = tempfile::tempdir().expect("a folder");
     let collector = Collector::start(folder.path());
-    let more = format!(
-        "[traces]\nenabled = true\nendpoint = \"{}\"\nservice_name = \"dedup\"\n",
-        collector.endpoint
-    );
-    let installation = Installation::new(&bootstrap(), "traces", &more);
+    let installation = Installation::new(&bootstrap(), "traces", "[traces]\nenabled = true\n");
     let page = |id: &str, headers: &[(&str, &str)]| with_headers(Row::page(0, id, &article(1, 20)), headers);
     let (sampled, copy, unsampled) = (parent(1, "01"), parent(2, "01"), parent(3, "00"));
     let letter = Row { value: Some(b"no page".to_vec()), ..Row::default() };
@@ -150,8 +147,9 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
         page("alone", &[]),
         with_headers(letter, &[("traceparent", &parent(4, "01"))]),
     ];
-    let mut upstream = installation.worker_with(&["--role", "fingerprint"], &SOON);
-    let mut owner = installation.worker_with(&["--role", "cluster"], &SOON);
+    let environment = [SOON, (ENDPOINT, &collector.endpoint), ("OTEL_SERVICE_NAME", "dedup")];
+    let mut upstream = installation.worker_with(&["--role", "fingerprint"], &environment);
+    let mut owner = installation.worker_with(&["--role", "cluster"], &environment);
     installation.feed(&rows, rows.len());
     // Nine spans for each page that is recorded, six for the dead letter, which has no steps.
     let spans = collector.wait_for(4 * 9 + 6);
@@ -213,21 +211,21 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
 fn killed_workers_begin_no_new_traces() {
     let folder = tempfile::tempdir().expect("a folder");
     let collector = Collector::start(folder.path());
-    let more =
-        format!("[traces]\nenabled = true\nendpoint = \"{}\"\n{FAST_FAILURE_DETECTION}", collector.endpoint);
+    let more = format!("[traces]\nenabled = true\n{FAST_FAILURE_DETECTION}");
     let installation = Installation::new(&bootstrap(), "traces-killed", &more);
     let page = |number: u64| {
         let row = Row::page((number % 3) as i32, &format!("p{number}"), &article(number as usize % 40, 8));
         with_headers(row, &[("traceparent", &parent(number, "01"))])
     };
     let rows: Vec<Row> = (0..240).map(page).collect();
-    let mut workers: Vec<_> = (0..2).map(|_| installation.worker_with(&[], &SOON)).collect();
+    let environment = [SOON, (ENDPOINT, &*collector.endpoint)];
+    let mut workers: Vec<_> = (0..2).map(|_| installation.worker_with(&[], &environment)).collect();
     for (round, rows) in rows.chunks(80).enumerate() {
         installation.produce(rows);
         if round < 2 {
             wait_until("some verdicts", || installation.verdicts().len() > round * 80 + 10);
             workers[round].kill();
-            workers.push(installation.worker_with(&[], &SOON));
+            workers.push(installation.worker_with(&[], &environment));
         }
     }
     installation.wait_for_verdicts(rows.len());
@@ -272,12 +270,12 @@ fn killed_workers_begin_no_new_traces() {
 
 #[test]
 fn a_missing_collector_stops_nothing() {
-    let more = "[traces]\nenabled = true\nendpoint = \"http://127.0.0.1:9\"\nqueue_spans = 10\n";
+    let more = "[traces]\nenabled = true\nqueue_spans = 10\n";
     let installation = Installation::new(&bootstrap(), "traces-away", more);
     let rows: Vec<Row> =
         (0..60).map(|number| Row::page(number % 3, &format!("p{number}"), &article(3, 8))).collect();
     // Small batches, because large ones would make room in the queue.
-    let environment = [SOON[0], ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")];
+    let environment = [SOON, (ENDPOINT, "http://127.0.0.1:9"), ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")];
     let mut worker = installation.worker_with(&[], &environment);
     installation.feed(&rows, rows.len());
     wait_until("spans without room are counted", || worker.metric("leitong_trace_spans_total") >= 500.0);

@@ -35,9 +35,8 @@ impl Run {
                     self.start_process();
                 }
             }
-            976..980 => {}
+            976..980 | 989..994 => {}
             986..989 => self.freeze_any(now),
-            989..994 => self.compact(now),
             994..998 => self.elect(now),
             998 => {
                 // Partitions have no leader for a while.
@@ -156,19 +155,6 @@ impl Run {
         let alive: Vec<usize> = self.instances.keys().copied().collect();
         if let Some(&process) = alive.get(self.rng.index(alive.len())) {
             self.lock().processes[process].frozen_until = frozen_until;
-        }
-    }
-
-    /// Compacts a partition of the changelog, if its topic is compacted.
-    fn compact(&mut self, now: Time) {
-        let partition = self.rng.below(u64::from(LOG_PARTITIONS)) as u32;
-        let shared = &mut *self.shared.lock().expect("nothing panics while it has it");
-        let is_compacted = shared.brokers.compacted;
-        let centroids = shared.brokers.partition(Topic::Centroids, partition);
-        // The active segment is never compacted; open transactions are in it.
-        let end = self.rng.below(centroids.end(now, true) + 1);
-        if is_compacted {
-            centroids.compact(end);
         }
     }
 

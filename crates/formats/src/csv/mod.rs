@@ -22,15 +22,13 @@ use super::format::{Format, Head, Opened, WantedRecords};
 use super::framing::{Dialect, Framing};
 use super::jsonl::Jsonl;
 use super::originals::{Again, Content};
+use super::table::columns::{check_names, is_body, list, url_field};
 use crate::source::extension::without_compression;
 use crate::source::record::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::source::rules::{InputRules, truth};
 use leitong_base::record::Place;
 use leitong_text::page::mapping::WITHDRAWN;
 use leitong_text::page::{Field, Page};
-
-/// Maximum number of columns that an error lists.
-const NAMED_MAX: usize = 20;
 
 /// Maximum number of lines of a quoted field that is not suspicious. The quote of a longer one may be an ordinary
 /// character.
@@ -210,43 +208,15 @@ impl<R: Read> CsvRows<R> {
     }
 
     fn map(&mut self, names: &[String], rules: &InputRules) -> Result<(), String> {
-        let place = |name: &str| names.iter().position(|known| known == name);
-        let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
-        for (field, name) in &fields {
-            if place(name).is_none() && rules.names(name) {
-                return Err(format!(
-                    "there is no column {name:?} for the {}; {}",
-                    field.name(),
-                    listed(names)
-                ));
-            }
-        }
-        let mut named = rules.named_at_top();
-        if let Some(name) = named.find(|name| place(name).is_none()) {
-            return Err(format!("there is no column {name:?}; {}", listed(names)));
-        }
-        let is_twice = |name: &&str| names.iter().filter(|known| known == name).count() > 1;
-        if let Some(name) = rules.mapping.first_names().find(is_twice) {
-            return Err(format!(
-                "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
-                listed(names)
-            ));
-        }
+        check_names(&names.iter().map(String::as_str).collect::<Vec<_>>(), || listed(names), rules)?;
         let parent_fields = rules.mapping.parent_fields().map(|(field, name, _)| (field, name));
-        let parent_fields: Vec<_> = parent_fields.filter(|(_, name)| place(name).is_some()).collect();
+        let parent_fields: Vec<_> = parent_fields.filter(|(_, name)| names.contains(name)).collect();
         self.json_columns = parent_fields.iter().map(|(_, name)| name.clone()).collect();
         self.columns = found(names, rules.mapping.first_names());
-        let has = |is_it: fn(Field) -> bool| {
-            fields.iter().chain(&parent_fields).any(|(field, name)| is_it(*field) && place(name).is_some())
-        };
-        if !has(|field| matches!(field, Field::Body(_) | Field::WarcFile)) {
-            return Err(format!(
-                "there is no column of texts or HTML; {}; name one with --text-column or --html-column",
-                listed(names)
-            ));
-        }
-        let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
-        self.url_field = url_field.filter(|_| !has(|field| field == Field::Url));
+        let fields = rules.mapping.top_fields().filter(|(_, name)| names.contains(name)).chain(parent_fields);
+        let fields: Vec<Field> = fields.map(|(field, _)| field).collect();
+        let has = (fields.iter().any(|field| is_body(*field)), fields.contains(&Field::Url));
+        self.url_field = url_field(has, || listed(names), rules)?;
         Ok(())
     }
 
@@ -389,9 +359,6 @@ fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<Stri
 
 /// Lists the names of the columns, for people. A single name that contains another delimiter is probably several names.
 fn listed(names: &[String]) -> String {
-    let named: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
-    let more = names.len().saturating_sub(NAMED_MAX);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let other = match names {
         [name] => OTHER_DELIMITERS.iter().find(|delimiter| name.contains(**delimiter)),
         _ => None,
@@ -399,7 +366,7 @@ fn listed(names: &[String]) -> String {
     let other = other.map_or_else(String::new, |delimiter| {
         format!(" (separated by {delimiter:?}? Write the table with commas as .csv, or with tabs as .tsv)")
     });
-    format!("the columns are {}{more}{other}", named.join(", "))
+    list(names.iter().map(|name| format!("{name:?}"))) + &other
 }
 
 impl<R: Read + Send> Source for CsvRows<R> {

@@ -52,13 +52,11 @@ impl ParquetFile {
     }
 
     /// Returns the columns as a Parquet schema.
-    #[must_use]
     pub(super) fn parquet_schema(&self) -> &SchemaDescriptor {
         self.index.parquet_schema()
     }
 
     /// Returns the content of the index.
-    #[must_use]
     pub(super) fn metadata(&self) -> &ParquetMetaData {
         self.index.metadata()
     }

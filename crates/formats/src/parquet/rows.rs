@@ -50,7 +50,6 @@ pub(crate) struct Rows {
 impl Rows {
     /// Creates a reader for the columns with these indexes, or for all columns. A row above [`DECODED_BYTES_MAX`] is
     /// left out, unless `line_bytes_max` is more.
-    #[must_use]
     pub(crate) fn new(file: ParquetFile, columns: Option<&[usize]>, line_bytes_max: usize) -> Self {
         let columns = match columns {
             None => ProjectionMask::all(),

@@ -78,7 +78,6 @@ impl Location {
     }
 
     /// Returns the size in bytes. `None` if it is unknown, or the location is not a regular file.
-    #[must_use]
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
             Self::File(path) => {
@@ -90,7 +89,6 @@ impl Location {
     }
 
     /// Returns the version of an object, if it has one. `None` for files.
-    #[must_use]
     pub(crate) fn version(&self) -> Option<&str> {
         match self {
             Self::File(_) => None,
@@ -101,7 +99,6 @@ impl Location {
 
     /// Returns the time of the last modification of an object without a version, in seconds since 1970, if its store
     /// gives it.
-    #[must_use]
     pub(crate) fn modified(&self) -> Option<i64> {
         match self {
             Self::File(_) => None,
@@ -111,7 +108,6 @@ impl Location {
     }
 
     /// Returns the first answer of a store about an object. `None` for files, and before the store was asked.
-    #[must_use]
     pub(crate) fn first_answer(&self) -> Option<String> {
         match self {
             Self::File(_) => None,
@@ -241,7 +237,6 @@ impl Stored {
 
     /// Returns the last error of the machine or the store, if there was one: libraries such as `parquet` only
     /// pass on its message. Also an error if the file has become shorter since it was opened.
-    #[must_use]
     pub(crate) fn failure(&self) -> Option<io::Error> {
         match self {
             Self::File(file, bytes) => match file.metadata() {

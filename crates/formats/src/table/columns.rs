@@ -55,7 +55,8 @@ impl Columns {
     /// # Errors
     /// A description of what does not fit.
     pub(crate) fn select(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
-        check_names(columns, rules)?;
+        let names: Vec<&str> = columns.iter().map(|column| column.name().as_str()).collect();
+        check_names(&names, || listed(columns), rules)?;
         let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
         let fields_of = |name: &str| -> Vec<Field> {
             fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field).collect()
@@ -103,17 +104,11 @@ impl Columns {
             has_url |= below.iter().chain(&read_as).any(|field| *field == Field::Url);
             read.push((at, name.to_owned(), in_base64));
         }
-        if !has_body {
-            return Err(format!(
-                "there is no column of texts or HTML; {}; name one with --text-column or --html-column",
-                listed(columns)
-            ));
-        }
-        let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
+        let url_field = url_field((has_body, has_url), || listed(columns), rules)?;
         read.sort_unstable();
         let line_bytes_max = rules.limits.line_bytes_max;
         let withdraws = rules.mapping.is_withdrawn(WITHDRAWN);
-        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), withdraws, line_bytes_max })
+        Ok(Self { read, json, url_field, withdraws, line_bytes_max })
     }
 
     /// Returns the indexes of the columns that are read.
@@ -205,27 +200,59 @@ impl NamedColumns {
     }
 }
 
-/// Checks that the columns that `rules` name are there, and that no column to be read occurs twice.
-fn check_names(columns: &Fields, rules: &InputRules) -> Result<(), String> {
+/// Checks that the columns that `rules` name are among `names`, and that no column to be read occurs twice. `listed` lists
+/// all columns, for people.
+pub(crate) fn check_names(
+    names: &[&str],
+    listed: impl Fn() -> String,
+    rules: &InputRules,
+) -> Result<(), String> {
     for (field, name) in rules.mapping.top_fields() {
-        if rules.names(&name) && columns.find(&name).is_none() {
-            return Err(format!("there is no column {name:?} for the {}; {}", field.name(), listed(columns)));
+        if rules.names(&name) && !names.contains(&&*name) {
+            return Err(format!("there is no column {name:?} for the {}; {}", field.name(), listed()));
         }
     }
-    if let Some(name) = rules.named_at_top().find(|name| columns.find(name).is_none()) {
-        return Err(format!("there is no column {name:?}; {}", listed(columns)));
+    if let Some(name) = rules.named_at_top().find(|name| !names.contains(&name.as_str())) {
+        return Err(format!("there is no column {name:?}; {}", listed()));
     }
-    let is_twice = |name: &&str| columns.iter().filter(|column| column.name() == name).count() > 1;
+    let is_twice = |name: &&str| names.iter().filter(|known| known == &name).count() > 1;
     match rules.mapping.first_names().find(is_twice) {
         Some(name) => Err(format!(
             "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
-            listed(columns)
+            listed()
         )),
         None => Ok(()),
     }
 }
 
-fn is_body(field: Field) -> bool {
+/// Returns the field for generated urls, if no column has a url, once it is known which fields have columns.
+///
+/// # Errors
+/// No column has a body. `listed` lists all columns, for people.
+pub(crate) fn url_field(
+    (has_body, has_url): (bool, bool),
+    listed: impl Fn() -> String,
+    rules: &InputRules,
+) -> Result<Option<String>, String> {
+    if !has_body {
+        return Err(format!(
+            "there is no column of texts or HTML; {}; name one with --text-column or --html-column",
+            listed()
+        ));
+    }
+    let mut urls = rules.mapping.top_fields().filter(|(field, _)| *field == Field::Url && !has_url);
+    Ok(urls.next().map(|(_, name)| name))
+}
+
+/// Lists columns, for people.
+pub(crate) fn list(mut columns: impl Iterator<Item = String>) -> String {
+    let named: Vec<_> = columns.by_ref().take(NAMED_MAX).collect();
+    let more = columns.count();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("the columns are {}{more}", named.join(", "))
+}
+
+pub(crate) fn is_body(field: Field) -> bool {
     matches!(field, Field::Body(_) | Field::WarcFile)
 }
 
@@ -295,12 +322,7 @@ fn expected(field: Field) -> &'static str {
 
 /// Lists the columns, for people.
 fn listed(columns: &Fields) -> String {
-    let named = columns.iter().take(NAMED_MAX);
-    let named: Vec<_> =
-        named.map(|column| format!("{:?} ({})", column.name(), type_in_short(column))).collect();
-    let more = columns.len().saturating_sub(NAMED_MAX);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("the columns are {}{more}", named.join(", "))
+    list(columns.iter().map(|column| format!("{:?} ({})", column.name(), type_in_short(column))))
 }
 
 /// Returns the type of a column. Nested types, which may be long, are shortened to one word.

@@ -2,7 +2,7 @@
 //! [`Layout`], and everything else is the same for all: which [`columns`] are read, how a row becomes [`json`], how rows
 //! are found again, and how they are [written](writer).
 
-mod columns;
+pub(crate) mod columns;
 mod fault;
 pub(crate) mod json;
 mod originals;
@@ -99,7 +99,6 @@ pub(crate) enum Chunk {
 
 impl Chunk {
     /// Returns the numbers of the rows, from 0.
-    #[must_use]
     pub(crate) fn rows(&self) -> Range<u64> {
         match self {
             Self::Rows { first, batch } => *first..*first + batch.num_rows() as u64,

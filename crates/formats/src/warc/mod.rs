@@ -142,7 +142,6 @@ impl<R: Read> WarcReader<R> {
     }
 
     /// Reports an error before the first record.
-    #[must_use]
     fn after(self, broken: Option<FramingError>) -> Self {
         Self { broken, ..self }
     }

@@ -1,7 +1,6 @@
 //! Everything that an operator sees of a worker: [`metrics`], [`health`], [`tally`], and [`traces`].
 
 pub mod health;
-mod metric_list;
 pub mod metrics;
 pub mod tally;
 pub mod traces;

@@ -106,7 +106,6 @@ impl Core {
     }
 
     /// Returns the working memory for a thread.
-    #[must_use]
     pub(crate) fn tools(&self) -> Tools {
         Tools { workspace: self.stage.workspace(), scratch: Scratch::default() }
     }

@@ -102,7 +102,6 @@ impl Problem {
     }
 
     /// Returns the problem details, `application/problem+json`.
-    #[must_use]
     pub(crate) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("texts and numbers")
     }

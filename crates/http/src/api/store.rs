@@ -241,7 +241,7 @@ impl Tables for Store {
 
     fn measure(&self) {
         if let Some(table) = self.reader.read() {
-            metrics::centroids(0, table.clusterer().centroid_count());
+            metrics::CENTROIDS.set_of(0, table.clusterer().centroid_count() as f64);
         }
     }
 

@@ -9,14 +9,12 @@ use super::render::layout::{SCRIPT, STYLE};
 use crate::answer::Answer;
 
 /// Returns the style sheet of all pages.
-#[must_use]
 pub(crate) fn style() -> Answer {
     let content_type = "text/css; charset=utf-8";
     Answer { status: StatusCode::OK, content_type, body: STYLE.to_owned() }
 }
 
 /// Returns the script of pages that refresh themselves.
-#[must_use]
 pub(crate) fn script() -> Answer {
     let content_type = "text/javascript; charset=utf-8";
     Answer { status: StatusCode::OK, content_type, body: SCRIPT.to_owned() }
@@ -33,7 +31,6 @@ const PARAMETERS_MAX: usize = 16;
 
 impl Query {
     /// Parses the query of an address.
-    #[must_use]
     pub(crate) fn from_uri(uri: &Uri) -> Self {
         let query = uri.query().unwrap_or_default().as_bytes();
         let pairs = form_urlencoded::parse(query).into_owned().take(PARAMETERS_MAX);
@@ -41,20 +38,17 @@ impl Query {
     }
 
     /// Returns a parameter, unless it is empty.
-    #[must_use]
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.pairs.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
     /// Returns the language that the address names.
-    #[must_use]
     pub(crate) fn language(&self) -> Option<Language> {
         Language::from_tag(self.get("lang")?)
     }
 
     /// Returns `path` with the same query, but another language.
-    #[must_use]
     pub(crate) fn in_language(&self, path: &str, language: Language) -> String {
         let others = self.pairs.iter().filter(|(name, _)| name != "lang");
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -64,7 +58,6 @@ impl Query {
 }
 
 /// Returns the language that a browser prefers.
-#[must_use]
 pub(crate) fn accepted_language(headers: &HeaderMap) -> Language {
     let header = headers.get(ACCEPT_LANGUAGE).and_then(|header| header.to_str().ok());
     Language::accepted(header.unwrap_or_default())

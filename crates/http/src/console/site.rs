@@ -58,13 +58,11 @@ impl Site {
     }
 
     /// Returns the limit on the bytes of a form: two pages and the parts around them.
-    #[must_use]
     pub(crate) fn form_bytes_max(&self) -> usize {
         2 * self.comparer.config().page.bytes_max + (64 << 10)
     }
 
     /// Answers `GET`.
-    #[must_use]
     pub(crate) fn get(&self, request: &ConsoleRequest<'_>) -> Answer {
         let language = request.query.language().unwrap_or(request.accepts);
         match request.path {
@@ -87,7 +85,6 @@ impl Site {
     }
 
     /// Answers the form with two pages.
-    #[must_use]
     pub(crate) fn post(&self, request: &ConsoleRequest<'_>, content_type: &str, body: &[u8]) -> Answer {
         let fields = form::fields(content_type, body);
         let value = |fields: &[Field<'_>], name: &str| {

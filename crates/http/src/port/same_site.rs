@@ -31,19 +31,16 @@ pub(crate) struct SameSite {
 impl SameSite {
     /// Returns the rules for an API, which programs call. `hosts` are the names by which it may be called in
     /// addition to this machine's own.
-    #[must_use]
     pub(crate) fn for_api(is_loopback: bool, hosts: &[String]) -> Self {
         Self { is_loopback, hosts: hosts.to_vec(), takes_links: false }
     }
 
     /// Returns the rules for web pages, to which links on other sites may lead.
-    #[must_use]
     pub(crate) fn for_pages(is_loopback: bool) -> Self {
         Self { is_loopback, hosts: Vec::new(), takes_links: true }
     }
 
     /// Returns the reason why a request with these headers is refused, or `None` if it is answered.
-    #[must_use]
     pub(crate) fn refusal(&self, version: Version, headers: &HeaderMap) -> Option<String> {
         // If a header is repeated, a proxy may read another copy than this program does.
         let is_repeated = |name: &&HeaderName| headers.get_all(*name).iter().nth(1).is_some();

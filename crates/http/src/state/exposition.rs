@@ -27,7 +27,6 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// Parses the text.
-    #[must_use]
     pub(crate) fn read(text: &str) -> Self {
         Self { samples: text.lines().filter_map(line).collect() }
     }
@@ -38,19 +37,16 @@ impl Metrics {
     }
 
     /// Returns the value of a metric without labels.
-    #[must_use]
     pub(crate) fn value(&self, name: &str) -> Option<f64> {
         self.samples(name).next().map(|sample| sample.value)
     }
 
     /// Returns the sum of a metric's values over all labels.
-    #[must_use]
     pub(crate) fn sum(&self, name: &str) -> f64 {
         self.samples(name).map(|sample| sample.value).sum()
     }
 
     /// Returns the values by one label, in the label's order, without values of 0.
-    #[must_use]
     pub(crate) fn by(&self, name: &str, label: &str) -> Vec<(String, f64)> {
         let mut by: BTreeMap<String, f64> = BTreeMap::new();
         for sample in self.samples(name).filter(|sample| sample.value != 0.0) {

@@ -195,7 +195,6 @@ pub(crate) struct Context<'a> {
 
 impl Live {
     /// Builds the state from metrics and the other data.
-    #[must_use]
     pub(crate) fn from_metrics(metrics: &Metrics, context: Context<'_>) -> Self {
         let Context { dead, not_ready, history, tally, templates, now } = context;
         let counts = |name: &str, label: &str| -> Vec<Count> {
@@ -236,14 +235,12 @@ impl Live {
 
     /// Returns the number of verdicts of a kind.
     #[cfg(feature = "console")]
-    #[must_use]
     pub(crate) fn verdicts_of_kind(&self, kind: &str) -> u64 {
         self.verdicts.iter().find(|(name, _)| name == kind).map_or(0, |(_, count)| *count)
     }
 
     /// Returns the number of all records that are not read yet.
     #[cfg(feature = "console")]
-    #[must_use]
     pub(crate) fn lag_records(&self) -> u64 {
         self.lag.iter().map(|lag| lag.records).sum()
     }

@@ -233,7 +233,7 @@ impl PagesContext {
              docs/operations.md#leitongpageslost",
             to - from
         );
-        metrics::pages_lost(to - from);
+        metrics::PAGES_LOST.add(to - from);
     }
 
     fn revoked(&self, consumer: &BaseConsumer<Self>, partitions: &TopicPartitionList) -> anyhow::Result<()> {

@@ -119,31 +119,26 @@ pub fn library_version() -> String {
 
 /// Returns the consumer group of the fingerprint stage. Each epoch has its own group, so a new epoch reads
 /// all pages again.
-#[must_use]
 pub(crate) fn fingerprint_group(config: &KafkaConfig) -> String {
     format!("{}-fingerprint-{}", config.app, config.epoch)
 }
 
 /// Returns the consumer group of the cluster stage.
-#[must_use]
 pub(crate) fn cluster_group(config: &KafkaConfig) -> String {
     format!("{}-cluster", config.app)
 }
 
 /// Returns the transactional id of a partition's owner.
-#[must_use]
 fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
     format!("{}-cluster-{log_partition}", config.app)
 }
 
 /// Returns the settings of the client for requests about topics.
-#[must_use]
 pub(crate) fn admin(config: &KafkaConfig) -> ClientConfig {
     layered(config, "admin", &[ANSWER])
 }
 
 /// Returns the settings of a member of the group that shares the page topic.
-#[must_use]
 pub(crate) fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
     // Fetching several pages per request saves time: a request for a single page costs more than the page.
     let defaults = [("fetch.min.bytes", "65536"), ("fetch.wait.max.ms", "50")];
@@ -165,7 +160,6 @@ fn set_instance_id(config: &KafkaConfig, client: &mut ClientConfig) {
 
 /// Returns the settings of a member of the group that shares the log's partitions. The member itself reads no
 /// records.
-#[must_use]
 pub(crate) fn log_member(config: &KafkaConfig) -> ClientConfig {
     let mut client = consumer(config, "owner", &cluster_group(config), 1, &[]);
     client.set("auto.offset.reset", "earliest");
@@ -175,13 +169,11 @@ pub(crate) fn log_member(config: &KafkaConfig) -> ClientConfig {
 
 /// Returns the settings of a reader of one partition from a given offset to the end. The reader should be
 /// dropped soon: while it waits, it asks the broker a hundred times per second.
-#[must_use]
 pub(crate) fn partition_reader(config: &KafkaConfig) -> ClientConfig {
     reader(config, "10")
 }
 
 /// Returns the settings of a reader that continues to wait for new records.
-#[must_use]
 pub(crate) fn partition_follower(config: &KafkaConfig) -> ClientConfig {
     reader(config, "100")
 }
@@ -197,7 +189,6 @@ fn reader(config: &KafkaConfig, wait_ms: &str) -> ClientConfig {
 }
 
 /// Returns the settings of a reader that also sees uncommitted records.
-#[must_use]
 pub(crate) fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
     let mut client = partition_reader(config);
     client.set("isolation.level", "read_uncommitted");
@@ -207,7 +198,6 @@ pub(crate) fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
 /// Returns the settings of a reader for `leitong tap`. It joins no group; its group id has the same beginning
 /// as those of an installation, so the same permissions apply. Records that retention deletes before they are
 /// read are skipped.
-#[must_use]
 pub(crate) fn tail_reader(config: &KafkaConfig) -> ClientConfig {
     let group = format!("{}-tap", config.app);
     let mut client = consumer(config, "tap", &group, RECORDS_QUEUE_KBYTES, &[("fetch.wait.max.ms", "100")]);
@@ -216,7 +206,6 @@ pub(crate) fn tail_reader(config: &KafkaConfig) -> ClientConfig {
 }
 
 /// Returns the settings of the producer of log records: at least once, in order.
-#[must_use]
 pub(crate) fn log_producer(config: &KafkaConfig) -> ClientConfig {
     // 0 means no timeout. The queue waits and stays bounded however slow or long unavailable the brokers are.
     // Giving up would only cause the same pages to be read and sent again.
@@ -227,7 +216,6 @@ pub(crate) fn log_producer(config: &KafkaConfig) -> ClientConfig {
 
 /// Returns the settings of the producer that writes the verdicts, dead letters and changelog of one log
 /// partition.
-#[must_use]
 pub(crate) fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
     // A message that cannot be delivered must fail before its transaction times out. The records of a
     // transaction are written at once when its batch is computed, so a short linger sends them in few

@@ -10,7 +10,6 @@ use leitong_base::record::{Place, Unreadable};
 const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
 
 /// Returns the headers. If the letter has no value because the value is too long, the last one tells where it is.
-#[must_use]
 pub(crate) fn headers(letter: &Unreadable, app: &str) -> Vec<Header> {
     let received = letter.received.iter().flat_map(|received| &received.headers);
     let mut headers: Vec<Header> =
@@ -32,7 +31,6 @@ pub(crate) fn headers(letter: &Unreadable, app: &str) -> Vec<Header> {
 }
 
 /// Returns the header of a letter without its value.
-#[must_use]
 pub(crate) fn place_of_value(letter: &Unreadable) -> Header {
     let value = format!("{} bytes; the value is at {}", letter.raw_bytes, letter.source);
     (VALUE_LEFT_OUT.into(), Some(value.into()))

@@ -28,25 +28,21 @@ pub(crate) struct ClientEvents {
 
 impl ClientEvents {
     /// Creates a receiver for the client with this name.
-    #[must_use]
     pub(crate) fn new(client: &'static str) -> Self {
         Self { client, lag_of: None, joins: None, queue: None }
     }
 
     /// Exports the lag of those partitions of `topic` that are read.
-    #[must_use]
     pub(crate) fn lag_of(self, topic: &str) -> Self {
         Self { lag_of: Some(topic.to_owned()), ..self }
     }
 
     /// Tells `stage` when the group is stable, even if this member has no partition.
-    #[must_use]
     pub(crate) fn joins(self, stage: &Arc<StageHealth>) -> Self {
         Self { joins: Some(Arc::clone(stage)), ..self }
     }
 
     /// Exports the fill of the client's queue of messages that were fetched, or are to be sent.
-    #[must_use]
     pub(crate) fn queue(self, queue: &'static str, partition: String) -> Self {
         Self { queue: Some((queue, partition)), ..self }
     }
@@ -91,7 +87,7 @@ impl ClientEvents {
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PartitionEOF) {
             return; // requested, and not an error
         }
-        metrics::client_error(self.client);
+        metrics::CLIENT_ERRORS.add_as(self.client, 1);
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
             return; // each broker's error was already reported
         }

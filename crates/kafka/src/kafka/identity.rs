@@ -71,7 +71,6 @@ impl TopicWatch {
     }
 
     /// Returns the ids that all offsets of this process belong to.
-    #[must_use]
     pub(crate) fn ids(&self) -> TopicIds {
         self.ids
     }

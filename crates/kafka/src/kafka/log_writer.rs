@@ -72,7 +72,7 @@ impl LogProducer {
             shared: Arc::clone(shared),
         };
         let producer = PolledProducer::new(&client::log_producer(config), deliveries)?;
-        metrics::log_session();
+        metrics::LOG_SESSIONS.add(1);
         let (topic, shared) = (config.topics.fingerprints.clone(), Arc::clone(shared));
         Ok(Self { producer, topic, log_partitions, detector, shared })
     }
@@ -141,7 +141,6 @@ impl LogProducer {
     }
 
     /// Returns the number of messages that librdkafka holds.
-    #[must_use]
     pub(crate) fn in_flight(&self) -> usize {
         usize::try_from(self.producer.in_flight_count()).unwrap_or(0)
     }
@@ -170,7 +169,7 @@ impl ProducerContext for Deliveries {
                     tracer.delivered(trace, partition, number(message.offset()));
                 });
                 self.shared.lock().session.delivered(sent.ticket);
-                metrics::log_records_sent(1);
+                metrics::LOG_RECORDS_SENT.add(1);
                 self.shared.notify();
             }
             // Records are purged when the session ends, so it has ended already.

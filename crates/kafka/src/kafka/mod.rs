@@ -11,7 +11,6 @@
 
 pub(crate) mod assignments;
 mod authorities;
-mod changelog_topic;
 pub(crate) mod client;
 pub(crate) mod dead_letter;
 pub(crate) mod events;

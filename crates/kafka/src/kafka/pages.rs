@@ -41,13 +41,11 @@ pub(crate) struct Assigned<'a> {
 
 impl Assigned<'_> {
     /// Returns the bytes of the message's value.
-    #[must_use]
     pub(crate) fn value_bytes(&self) -> usize {
         self.message.payload_len()
     }
 
     /// Returns the approximate bytes of memory that the message holds.
-    #[must_use]
     pub(crate) fn bytes(&self) -> usize {
         let headers = self.message.headers().into_iter().flat_map(headers::all);
         let headers: usize =
@@ -61,7 +59,6 @@ impl Assigned<'_> {
     }
 
     /// Returns the message. Its value is not copied; key and headers are.
-    #[must_use]
     pub(crate) fn message(&self) -> Message<'_> {
         // A record without a time counts as read now. If it is read again, the time may differ, and the first
         // one in the log is used.

@@ -98,7 +98,6 @@ impl Session {
     }
 
     /// Returns the current assignment of a source partition.
-    #[must_use]
     pub(crate) fn assignment(&self, partition: u32) -> Option<AssignmentId> {
         self.assignments.get(&partition).map(|assignment| assignment.id)
     }
@@ -159,7 +158,6 @@ impl Session {
     }
 
     /// Returns the number of records of a source partition that were sent and are not delivered yet.
-    #[must_use]
     pub(crate) fn in_flight(&self, partition: u32) -> usize {
         let assignment = self.assignments.get(&partition);
         assignment.map_or(0, |assignment| assignment.window.iter().filter(|sent| !sent.delivered).count())

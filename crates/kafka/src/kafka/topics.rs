@@ -5,14 +5,14 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, bail, ensure};
 use rdkafka::admin::{
     AdminClient, AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, TopicReplication,
 };
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::RDKafkaErrorCode;
+use rdkafka::{Offset, TopicPartitionList};
 
-use super::changelog_topic::{self, QUEUE};
 use super::client::{self, CALL_TIMEOUT};
 use super::topic_id::{Described, describe};
 use crate::backoff::ask_until;
@@ -20,7 +20,12 @@ use crate::kafka::events::ClientEvents;
 use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Pause before a broker is asked again that has not heard of a change yet.
-pub(super) const NEWS_PAUSE: Duration = Duration::from_millis(50);
+const NEWS_PAUSE: Duration = Duration::from_millis(50);
+
+/// Required settings of the changelog: it is a queue without limits, whose expired records are deleted on
+/// request.
+const QUEUE: [(&str, &str); 3] =
+    [("cleanup.policy", "delete"), ("retention.ms", "-1"), ("retention.bytes", "-1")];
 
 /// The requirements on a topic.
 struct Requirements<'a> {
@@ -37,7 +42,7 @@ struct Requirements<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cleanup {
     Delete,
-    /// The policy of the changelog: see [`changelog_topic`].
+    /// The policy of the changelog: see [`QUEUE`].
     Queue,
     /// Any policy, as the user likes.
     Any,
@@ -67,21 +72,19 @@ pub struct Counts {
     pub page_partitions: u32,
     /// Brokers of the cluster.
     pub brokers: u64,
-    /// True if the changelog is compacted, as older versions made it.
-    pub compacted_changelog: bool,
 }
 
 /// Time within which all brokers hear of a new topic, for topics that were created before this program
 /// started.
-pub const HEARD_WITHIN: Duration = Duration::from_secs(2);
+pub(crate) const HEARD_WITHIN: Duration = Duration::from_secs(2);
 
 /// Client for questions about topics and changes to them.
 pub struct Topics<'a> {
-    pub(super) config: &'a KafkaConfig,
-    pub(super) admin: AdminClient<ClientEvents>,
+    config: &'a KafkaConfig,
+    admin: AdminClient<ClientEvents>,
     /// Client that requests metadata. Unlike the admin client, it reports why a broker does not answer.
     probe: BaseConsumer<ClientEvents>,
-    pub(super) runtime: tokio::runtime::Runtime,
+    runtime: tokio::runtime::Runtime,
 }
 
 impl<'a> Topics<'a> {
@@ -149,7 +152,6 @@ impl<'a> Topics<'a> {
             *count = self.partition_count_heard(wanted.name, deadline)?;
         }
         let [page_partitions, log_partitions, _, changelog_partitions, _] = counts;
-        let mut compacted_changelog = false;
         for (wanted, count) in wanted.iter().zip(&counts) {
             let mut differs =
                 |problem: String| differences.push(Difference { topic: wanted.name.to_owned(), problem });
@@ -172,10 +174,7 @@ impl<'a> Topics<'a> {
                     wanted.partitions
                 ));
             }
-            let settings = self.settings(wanted.name)?;
-            compacted_changelog |=
-                wanted.cleanup == Cleanup::Queue && changelog_topic::is_compacted(&settings);
-            for problem in self.config_differences(wanted, &settings) {
+            for problem in self.config_differences(wanted, &self.settings(wanted.name)?) {
                 differs(problem);
             }
         }
@@ -183,7 +182,7 @@ impl<'a> Topics<'a> {
         let page_partitions = page_partitions.unwrap_or(self.config.create.page_partitions);
         let metadata = self.probe.fetch_metadata(Some(&self.config.topics.pages), CALL_TIMEOUT);
         let brokers = metadata.map_or(1, |metadata| metadata.brokers().len() as u64);
-        Ok((differences, Counts { log_partitions, page_partitions, brokers, compacted_changelog }))
+        Ok((differences, Counts { log_partitions, page_partitions, brokers }))
     }
 
     /// Returns the ids of the topics of verdicts and of dead letters.
@@ -201,6 +200,27 @@ impl<'a> Topics<'a> {
     /// Fails if the brokers do not answer.
     pub fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
         self.partition_count(&self.config.topics.fingerprints)
+    }
+
+    /// Asks the brokers to delete the records of a changelog partition before offset `before`.
+    ///
+    /// # Errors
+    /// Fails if the brokers do not answer or cannot delete, or if this program lacks the permission.
+    pub(crate) fn delete_changelog(&self, partition: u32, before: u64) -> anyhow::Result<()> {
+        let topic = &self.config.topics.centroids;
+        let (partition, before) = (i32::try_from(partition)?, i64::try_from(before)?);
+        let mut wanted = TopicPartitionList::new();
+        wanted.add_partition_offset(topic, partition, Offset::Offset(before))?;
+        let results = self.runtime.block_on(self.admin.delete_records(&wanted, &options()));
+        let results =
+            results.with_context(|| format!("cannot delete expired records of {topic}[{partition}]"))?;
+        for element in results.elements() {
+            element
+                .error()
+                .with_context(|| format!("cannot delete expired records of {topic}[{partition}]"))?;
+        }
+        ensure!(results.count() == 1, "no answer about {topic}[{partition}]");
+        Ok(())
     }
 
     fn wanted(&self) -> [Requirements<'a>; 5] {
@@ -255,7 +275,7 @@ impl<'a> Topics<'a> {
 
     /// Returns all settings of a topic. A broker that has not heard of a new topic yet names none, so it is
     /// asked again.
-    pub(super) fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
+    fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
         let resource = [ResourceSpecifier::Topic(topic)];
         let asked = ask_until(Instant::now() + CALL_TIMEOUT, NEWS_PAUSE, || {
             let mut results = self
@@ -282,17 +302,16 @@ impl<'a> Topics<'a> {
                 "has cleanup.policy={policy}, but needs delete: other policies would lose records; change it with \
                  kafka-configs.sh"
             )),
-            // A compacted changelog loses nothing, and its owner will change it.
-            Cleanup::Queue if !changelog_topic::is_compacted(described) => {
-                problems.extend(changelog_topic::differences(described).iter().map(|(name, found)| {
-                    let wanted = QUEUE.iter().find(|(of, _)| of == name).map_or("", |(_, wanted)| wanted);
+            Cleanup::Queue => {
+                let found = QUEUE.iter().map(|(name, wanted)| (name, wanted, value(name)));
+                problems.extend(found.filter(|(_, wanted, found)| **wanted != found.as_str()).map(|(name, wanted, found)| {
                     format!(
-                        "has {name}={found}, but needs {wanted}: unexpired centroids would be lost; change it with `leitong \
-                         topics migrate`"
+                        "has {name}={found}, but needs {wanted}: unexpired centroids would be lost, or expired ones kept; \
+                         change it with kafka-configs.sh"
                     )
                 }));
             }
-            Cleanup::Delete | Cleanup::Queue | Cleanup::Any => {}
+            Cleanup::Delete | Cleanup::Any => {}
         }
         let size: usize = value("max.message.bytes").parse().unwrap_or(0);
         let needed = if wanted.large { self.config.create.message_bytes_max } else { SMALL_MESSAGE_BYTES };
@@ -310,6 +329,6 @@ impl<'a> Topics<'a> {
 /// Message size that is enough for every verdict and every centroid, in bytes.
 const SMALL_MESSAGE_BYTES: usize = 256 << 10;
 
-pub(super) fn options() -> AdminOptions {
+fn options() -> AdminOptions {
     AdminOptions::new().operation_timeout(Some(CALL_TIMEOUT)).request_timeout(Some(CALL_TIMEOUT))
 }

@@ -74,7 +74,7 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
             if !differences.is_empty() {
                 return findings.0;
             }
-            findings.topics(config, counts);
+            findings.topics(counts);
             counts
         }
         Err(error) => {
@@ -171,19 +171,9 @@ impl Findings {
         }
     }
 
-    fn topics(&mut self, config: &Config, counts: Counts) {
+    fn topics(&mut self, counts: Counts) {
         let Counts { page_partitions, log_partitions, .. } = counts;
         self.right("topics", format!("{page_partitions} partitions of pages, {log_partitions} of the log"));
-        if counts.compacted_changelog {
-            self.add(
-                Grade::Warning,
-                "topics",
-                format!(
-                    "topic {}: is compacted, as in older versions; the owner of a partition will change that",
-                    config.kafka.topics.centroids
-                ),
-            );
-        }
     }
 
     /// Checks the rights that the brokers grant to this program.

@@ -118,7 +118,7 @@ fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyh
 fn poll(member: &LogMember, health: &StageHealth, stop: &Stop) -> anyhow::Result<()> {
     while !stop.is_requested() {
         health.tick();
-        metrics::owned("cluster", health.partitions());
+        metrics::PARTITIONS_OWNED.set_of("cluster", health.partitions() as f64);
         member.poll(Duration::from_millis(200))?;
     }
     Ok(())

@@ -40,55 +40,31 @@ pub(crate) struct Committed {
 /// Checks every `interval` what owners need, and lets brokers delete the records before it, until `stop` is
 /// raised.
 pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &Stop) {
-    // `left` has the number of the first centroid that is not deleted, by partition. `is_queue` is true once
-    // the topic is not compacted.
-    let (mut left, mut is_queue) = (BTreeMap::<u32, u64>::new(), false);
+    // The number of the first centroid that is not deleted, by partition.
+    let mut left = BTreeMap::<u32, u64>::new();
     while !role.world.wait(stop, interval) {
         let needed: BTreeMap<u32, Committed> =
             role.needed.iter().map(|needed| (*needed.key(), *needed.value())).collect();
-        if !is_queue && !needed.is_empty() {
-            is_queue = make_queue(role);
-        }
         for (partition, committed) in needed {
             let expired = committed.first - left.get(&partition).copied().unwrap_or(0).min(committed.first);
-            if !is_queue || expired == 0 || expired < committed.count / UNEXPIRED_PER_EXPIRED_MAX {
+            if expired == 0 || expired < committed.count / UNEXPIRED_PER_EXPIRED_MAX {
                 continue;
             }
             match delete(role, partition, &committed, stop) {
                 Ok(Some(before)) => {
-                    metrics::changelog_deletion(true);
+                    metrics::CHANGELOG_DELETIONS.add_as("deleted", 1);
                     left.insert(partition, committed.first);
                     tracing::debug!(partition, before, expired, "changelog: deleted expired records");
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    metrics::changelog_deletion(false);
+                    metrics::CHANGELOG_DELETIONS.add_as("failed", 1);
                     tracing::warn!(
                         partition,
                         "changelog: the topic keeps growing, because expired records cannot be deleted: {error:#}"
                     );
                 }
             }
-        }
-    }
-}
-
-/// Stops the compaction of the changelog. Returns true once the topic is not compacted. Owners of older
-/// versions can still run: they lose nothing if the topic keeps everything, and they cannot take over a
-/// partition to which an owner of this version has written.
-fn make_queue<W: World>(role: &ClusterRole<W>) -> bool {
-    let topic = &role.config.kafka.topics.centroids;
-    match role.world.make_queue() {
-        Ok(changed) => {
-            if changed {
-                tracing::info!(topic, "the changelog is no longer compacted");
-            }
-            true
-        }
-        Err(error) => {
-            metrics::changelog_deletion(false);
-            tracing::warn!(topic, "cannot stop the compaction of the changelog: {error:#}");
-            false
         }
     }
 }

@@ -97,7 +97,7 @@ impl DiskTable {
         let partition = self.partition;
         if let Some((why, waiting)) = self.store.waiting_reason() {
             self.failed = Some(now);
-            metrics::disk_failed();
+            metrics::DISK_FAILURES.add(1);
             tracing::error!(
                 partition,
                 waiting,
@@ -121,7 +121,7 @@ impl DiskTable {
             Err(SnapshotError::Fault(fault)) => return Err(fault),
             Err(error) => {
                 self.failed = Some(now);
-                metrics::disk_failed();
+                metrics::DISK_FAILURES.add(1);
                 tracing::error!(
                     partition,
                     "table on disk: it cannot be saved, so a restart would read more of the changelog: {error}"
@@ -160,7 +160,7 @@ impl Drop for DiskTable {
 
 /// Moves the files of a table out of the way. The table is then restored from the changelog.
 pub(super) fn set_aside(partition: u32, files: &dyn Files, why: &dyn fmt::Display) {
-    metrics::snapshot_set_aside();
+    metrics::SNAPSHOTS_SET_ASIDE.add(1);
     let folder = files.path("");
     let folder = folder.display();
     match files.set_aside() {

@@ -56,7 +56,7 @@ impl PageSessions<'_> {
             Err(replaced) => Some(replaced.into()),
         };
         if let Some(why) = refused {
-            metrics::pages_halted(true);
+            metrics::halted("pages", true);
             self.health.refuse(format!("{why:#}"));
             while !self.stop.is_requested() {
                 tracing::error!("pages are not read: {why:#}");
@@ -114,7 +114,7 @@ impl PageSessions<'_> {
 
     /// Runs one session to its end.
     fn run_session(&self, flow: &Flow, source: PageTopic<'_>, sink: ToLog<'_>) -> anyhow::Result<()> {
-        metrics::paused(false);
+        metrics::PAGES_PAUSED.set(0.0);
         let (config, stage) = (self.config, self.stage);
         let cpu = Cpu {
             threads: config.pipeline.threads,
@@ -172,7 +172,7 @@ impl SinkEnd<Read> for ToLog<'_> {
                     }
                 }
                 Err(why) => {
-                    metrics::skipped(why);
+                    metrics::MESSAGES_SKIPPED.add_as(why.as_str(), 1);
                     self.0.pass_over(origin);
                 }
             }

@@ -72,10 +72,6 @@ impl World for KafkaWorld {
         member.as_ref()?.upgrade()?.generation()
     }
 
-    fn make_queue(&self) -> anyhow::Result<bool> {
-        Topics::new(&self.config.kafka)?.make_queue()
-    }
-
     fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()> {
         Topics::new(&self.config.kafka)?.delete_changelog(log_partition, before)
     }

@@ -70,7 +70,6 @@ pub(super) struct Replaced<'a>(pub(super) &'a Origin);
 
 impl LogPartition {
     /// Continues with the table and the watermarks of `restored`.
-    #[must_use]
     pub(crate) fn new(
         restored: Restored,
         identity: Identity,
@@ -192,7 +191,6 @@ impl LogPartition {
     }
 
     /// Returns the first log offset that is not processed yet.
-    #[must_use]
     pub(crate) fn next_offset(&self) -> u64 {
         self.clusterer().position().next_log_offset
     }
@@ -203,7 +201,6 @@ impl LogPartition {
     }
 
     /// Returns a handle for look-ups, which find all of the table after [`Self::insert_pending`].
-    #[must_use]
     pub(crate) fn reader(&self) -> StageReader {
         self.stage.reader()
     }
@@ -238,7 +235,6 @@ impl LogPartition {
     }
 
     /// Returns the cluster stage and the watermarks, for saving.
-    #[must_use]
     pub(crate) fn into_parts(self) -> (ClusterStage, Watermarks) {
         (self.stage.take(), self.watermarks)
     }

@@ -161,18 +161,12 @@ fn admin_runtime() -> std::io::Result<tokio::runtime::Runtime> {
 /// the log's partitions.
 fn check_surroundings(config: &Config, roles: Roles) -> anyhow::Result<u32> {
     let counts = checked_topics(config)?;
-    if counts.compacted_changelog {
-        tracing::warn!(
-            topic = config.kafka.topics.centroids,
-            "the changelog is compacted, as in older versions; the owner of a partition will change that"
-        );
-    }
     let log_partitions = counts.log_partitions;
     let surroundings = resources::Surroundings::new(roles, counts);
     for warning in resources::warnings(config, surroundings, resources::Limits::read()) {
         tracing::warn!("{warning}");
     }
-    metrics::log_partitions(log_partitions);
+    metrics::LOG_PARTITIONS.set(f64::from(log_partitions));
     Ok(log_partitions)
 }
 

@@ -60,8 +60,8 @@ impl<'a> PageTopic<'a> {
             }
             self.consumer.commit();
             self.flow.export();
-            metrics::stalled(self.health.activity().still_for());
-            metrics::owned("fingerprint", self.health.partitions());
+            metrics::STALLED_SECONDS.set(self.health.activity().still_for().as_secs_f64());
+            metrics::PARTITIONS_OWNED.set_of("fingerprint", self.health.partitions() as f64);
             self.committed = Instant::now();
         }
         true
@@ -87,7 +87,8 @@ impl<'a> PageTopic<'a> {
     fn poll(&self, timeout: Duration) -> anyhow::Result<Option<Assigned<'a>>> {
         let page = self.consumer.poll(timeout)?;
         if let Some(page) = &page {
-            metrics::pages_read(1, page.value_bytes());
+            metrics::PAGES_READ.add(1);
+            metrics::PAGE_BYTES_READ.add(page.value_bytes() as u64);
         }
         Ok(page)
     }
@@ -97,7 +98,7 @@ impl<'a> PageTopic<'a> {
         if self.paused {
             self.consumer.resume()?;
             self.paused = false;
-            metrics::paused(false);
+            metrics::PAGES_PAUSED.set(0.0);
         }
         Ok(())
     }
@@ -140,7 +141,7 @@ impl<'a> SourceEnd for PageTopic<'a> {
         if !self.paused {
             tracing::info!("reading of the page topic is paused, because the queue stays full");
             self.paused = true;
-            metrics::paused(true);
+            metrics::PAGES_PAUSED.set(1.0);
         }
         // Repeated, because a rebalance may have brought partitions that are not paused.
         self.consumer.pause()?;

@@ -66,13 +66,6 @@ pub(crate) trait World: Send + Sync + 'static {
     /// Returns the present generation of the group, or `None` if this instance is not a member.
     fn group(&self) -> Option<Self::Group>;
 
-    /// Configures the changelog to be kept without limits of age and size, and without the compaction that
-    /// older versions configured. Returns true if this was a change.
-    ///
-    /// # Errors
-    /// Brokers do not answer, or do not allow the change.
-    fn make_queue(&self) -> anyhow::Result<bool>;
-
     /// Lets brokers delete the changelog of `log_partition` before offset `before`.
     ///
     /// # Errors

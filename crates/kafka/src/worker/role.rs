@@ -69,7 +69,7 @@ impl<W: World> ClusterRole<W> {
 
     /// Counts a page whose fingerprint hash differs from this instance's, and logs the first such page.
     pub(crate) fn other_hash(&self, partition: u32, offset: u64, found: u64) {
-        metrics::other_fingerprint_hash();
+        metrics::OTHER_FINGERPRINT_HASH.add(1);
         if !self.other_hash_told.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 partition,

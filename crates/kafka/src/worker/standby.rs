@@ -63,7 +63,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
         let ended = follow_until_owned(role, partition, stop);
         let topic = &role.config.kafka.topics.centroids;
         metrics::lag(topic, i32::try_from(partition).unwrap_or(i32::MAX), 0);
-        metrics::standby(partition, 0);
+        metrics::STANDBY_CENTROIDS.set_of(partition, 0.0);
         match ended {
             Ok(()) => {}
             Err(Ended::Unfit(why)) => {
@@ -128,7 +128,7 @@ fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &St
             Step::End => {
                 let Some(end) = tables.at_end(partition, world.now())? else { return Ok(()) };
                 let AtEnd { centroids, next_offset, is_first } = end;
-                metrics::standby(partition, centroids);
+                metrics::STANDBY_CENTROIDS.set_of(partition, centroids as f64);
                 if is_first {
                     tracing::info!(
                         partition,

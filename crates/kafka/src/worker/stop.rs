@@ -28,7 +28,6 @@ struct Inner {
 
 impl Stop {
     /// Creates a flag that is not raised.
-    #[must_use]
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -41,7 +40,6 @@ impl Stop {
     }
 
     /// Returns true if the flag is raised.
-    #[must_use]
     pub(crate) fn is_requested(&self) -> bool {
         self.0.requested.load(Ordering::SeqCst)
     }

@@ -71,7 +71,7 @@ impl<W: World> WorkerTables<W> {
             let position = view.clusterer.position();
             record.source = place(position.next_log_offset);
             let (mut verdict, nearest) = view.preview(record, preview, now, scratch)?;
-            metrics::look_up(held_as.as_str());
+            metrics::LOOKUPS.add_as(held_as.as_str(), 1);
             if position.log_generation == 0 {
                 // The log has no name before its first record, so clusters have no ids yet.
                 verdict.cluster_id = None;

@@ -34,7 +34,7 @@ pub(super) fn run(config: &KafkaConfig, stop: &Stop) {
 /// Checks the topics once. `known` holds what was found out about the topics of verdicts and dead letters before.
 fn check(topics: &Topics<'_>, config: &KafkaConfig, known: &mut [Described; 2]) -> anyhow::Result<()> {
     let (differences, _) = topics.check(HEARD_WITHIN)?;
-    metrics::topics_wrong(differences.len());
+    metrics::TOPICS_WRONG.set(differences.len() as f64);
     for difference in differences {
         tracing::error!("a topic is no longer as required: {difference}");
     }

@@ -14,7 +14,6 @@ pub(super) struct Machine {
 
 impl Machine {
     /// Reads the data of this machine.
-    #[must_use]
     pub(super) fn this() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
@@ -26,7 +25,6 @@ impl Machine {
 
 /// Returns true if less than a tenth is left of the machine's memory, or of the memory that this process may
 /// use. Returns false if the system reports no figures.
-#[must_use]
 pub(super) fn memory_is_short() -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let meminfo = read("/proc/meminfo");

@@ -61,7 +61,6 @@ pub(super) struct TableFigures {
 }
 
 /// Returns the detector `simhash` with these settings, and a name for it.
-#[must_use]
 pub(super) fn configured_detector(config: &SimHashConfig) -> (String, Arc<dyn Detector>) {
     let near = &config.near;
     let name = match (near.candidates, near.confirm) {
@@ -77,7 +76,6 @@ pub(super) fn configured_detector(config: &SimHashConfig) -> (String, Arc<dyn De
 
 /// Returns the plain detector of the SimHash paper, and a name for it: all fingerprints within this distance
 /// are near, without confirmation.
-#[must_use]
 pub(super) fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
     let mut config = SimHashConfig::default();
     config.near.max_distance = max_distance;

@@ -69,7 +69,6 @@ pub(crate) fn draw(unrelated: &[usize], count: usize, seed: u64) -> Vec<(usize, 
 }
 
 /// Computes the thresholds.
-#[must_use]
 pub(crate) fn distances(related: &[Compared], unrelated: &[Compared]) -> Distances {
     let largest =
         related.iter().chain(unrelated).map(|(distance, _)| *distance).fold(0.0, f64::max).max(1e-9);
@@ -117,7 +116,6 @@ const BOUND_MAX: f64 = 0.1;
 impl FalseMatches {
     /// Returns the share of new pages that would be called duplicates by mistake, for 1, 10 and 100 million
     /// centroids; `–` if there are too few pairs to say.
-    #[must_use]
     pub(crate) fn at_millions(&self) -> [String; 3] {
         std::array::from_fn(|power| {
             let share = 1.0 - (-self.per_pair * 10_f64.powi(6 + power as i32)).exp();

@@ -22,13 +22,11 @@ pub(crate) struct Passages<'a> {
 
 impl<'a> Passages<'a> {
     /// Creates the collection for `pages`.
-    #[must_use]
     pub(crate) fn new(pages: &'a [EvalPage]) -> Self {
         Self { pages, hashes: pages.iter().map(|_| OnceLock::new()).collect() }
     }
 
     /// Returns true if pages number `a` and `b` share a passage.
-    #[must_use]
     pub(crate) fn share(&self, a: usize, b: usize) -> bool {
         let (mut a, mut b) = (self.hashes_of(a), self.hashes_of(b));
         while let (Some(x), Some(y)) = (a.first(), b.first()) {
@@ -43,7 +41,6 @@ impl<'a> Passages<'a> {
 
     /// Returns true if the page with fewer passages has most of them in common with the other one. Without
     /// labels, such pages are taken for copies.
-    #[must_use]
     pub(crate) fn are_mostly_shared(&self, a: usize, b: usize) -> bool {
         let (mut a, mut b) = (self.hashes_of(a), self.hashes_of(b));
         let fewer = a.len().min(b.len());

@@ -55,7 +55,6 @@ pub(crate) struct DetectorReport {
 
 impl Report {
     /// Formats the report in Markdown.
-    #[must_use]
     pub(crate) fn markdown(&self) -> String {
         let mut out = format!(
             "{} pages of {}{}; seed {}.\n\n",
@@ -195,7 +194,6 @@ fn counts(report: &Report, out: &mut String) {
 }
 
 /// Returns the threshold with the highest F1.
-#[must_use]
 fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
     let f1 = |t: &super::pairs::Threshold| 2.0 * t.precision * t.recall / (t.precision + t.recall).max(1e-9);
     let best = distances
@@ -206,7 +204,6 @@ fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
 }
 
 /// Formats an estimate as `0.987 (0.981–0.992)`.
-#[must_use]
 fn interval(estimate: &Estimate) -> String {
     format!("{:.4} ({:.3}–{:.3})", estimate.value, estimate.low, estimate.high)
 }

@@ -49,13 +49,11 @@ pub(crate) struct Condition {
 
 impl Condition {
     /// Returns true if the change needs a list of synonyms.
-    #[must_use]
     pub(crate) fn needs_synonyms(&self) -> bool {
         self.family == Family::Synonyms
     }
 
     /// Returns all conditions of an evaluation.
-    #[must_use]
     pub(crate) fn all(with_synonyms: bool) -> Vec<Self> {
         const CHANGED: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.15, 0.2];
         const MOVED: &[f64] = &[0.1, 0.25, 0.5, 1.0];
@@ -120,7 +118,6 @@ impl Family {
     }
 
     /// Returns the name in words.
-    #[must_use]
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Added => "text added",

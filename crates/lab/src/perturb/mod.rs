@@ -43,7 +43,6 @@ impl<'a> Perturber<'a> {
     }
 
     /// Returns `text` changed according to `condition`.
-    #[must_use]
     pub(crate) fn perturb(&self, text: &str, condition: Condition, random: &mut Random) -> String {
         let mut body = Body::new(text);
         match condition.family {

@@ -22,7 +22,6 @@ pub(crate) struct Point {
 
 impl Point {
     /// Returns the harmonic mean of precision and recall.
-    #[must_use]
     pub(crate) fn f1(&self) -> f64 {
         let sum = self.precision + self.recall;
         if sum > 0.0 { 2.0 * self.precision * self.recall / sum } else { 0.0 }
@@ -50,7 +49,6 @@ pub(crate) fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
 /// Returns the threshold with the highest recall among those that reach `precision`. If none reaches it,
 /// returns the threshold with the highest F1. Among equally good thresholds, returns the smallest. `None` if
 /// no related pair is near at any threshold.
-#[must_use]
 pub(crate) fn suggest(curve: &[Point], precision: f64) -> Option<Point> {
     let found = |point: &&Point| point.recall > 0.0;
     let by = |value: fn(&Point) -> f64| {

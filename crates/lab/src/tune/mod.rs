@@ -36,7 +36,6 @@ pub(crate) struct Tuner<'a> {
 
 impl<'a> Tuner<'a> {
     /// Computes the fingerprints of all pages, with `threads` threads.
-    #[must_use]
     pub(crate) fn new(
         pages: &'a [EvalPage],
         evaluated: &'a EvaluatedDetector,
@@ -50,7 +49,6 @@ impl<'a> Tuner<'a> {
 
     /// Returns up to `count` pairs that are closest to the threshold, half of them from each side: the most
     /// distant pairs that the detector calls near, and the least distant ones that it does not.
-    #[must_use]
     pub(crate) fn boundary_pairs(&self, count: usize, seed: u64) -> Vec<(usize, usize)> {
         let Self { prints, detector, .. } = self;
         let all: Vec<usize> = (0..prints.len()).collect();
@@ -73,7 +71,6 @@ impl<'a> Tuner<'a> {
 
     /// Returns pairs that follow from the labels of the pages: each near-duplicate with the first page of its cluster,
     /// and unrelated pairs, drawn by `seed`. `None` if not every page has a label.
-    #[must_use]
     pub(crate) fn labels_of_pages(&self, seed: u64) -> Option<Vec<LabelledPair>> {
         if !are_labelled(self.pages) {
             return None;
@@ -92,7 +89,6 @@ impl<'a> Tuner<'a> {
 
     /// Returns precision and recall by threshold, and the threshold with the highest recall among those that reach
     /// `precision`, in Markdown.
-    #[must_use]
     pub(crate) fn report(&self, labelled: &[LabelledPair], precision: f64) -> String {
         let compare = |pair: &LabelledPair| {
             let print = |page: usize| self.prints[page].as_deref();

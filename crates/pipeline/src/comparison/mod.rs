@@ -95,10 +95,8 @@ pub struct Opinion {
     pub compared: Option<Compared>,
 }
 
-/// Two fingerprints of one detector, and their comparison.
+/// The comparison of two fingerprints of one detector.
 pub struct Compared {
-    /// Fingerprints of the first and the second page.
-    pub fingerprints: [Box<[u8]>; 2],
     /// True if the fingerprints are near, so the pages count as one text.
     pub near: bool,
     /// Distance, as verdicts show it.
@@ -231,7 +229,6 @@ impl Comparer {
                     distance: detector.distance(comparison.distance),
                     similarity: detector.similarity(&of_b, &of_a),
                     evidence: detector.evidence(&of_b, &of_a),
-                    fingerprints: [of_a, of_b],
                 }
             });
             Opinion { name: detector.name(), compared }

@@ -327,7 +327,6 @@ fn faults_of(config: &Config) -> impl Iterator<Item = String> {
         .chain(recrawls_fault(config))
         .chain(config.table.fault())
         .chain(config.admin.fault())
-        .chain(config.traces.fault())
         .chain(config.api.fault())
 }
 

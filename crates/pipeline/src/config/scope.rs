@@ -47,7 +47,7 @@ const DETECTOR_SETTINGS_OF_RUNS: [&str; 9] = [
 ];
 
 /// The settings that are constants, each with advice for users who had changed it.
-const CONSTANTS: [(&str, &str); 26] = [
+const CONSTANTS: [(&str, &str); 23] = [
     ("input.fields.warc_file", "for bodies in WARC files, name the preset heritrix-log"),
     ("input.fields.warc_offset", "for bodies in WARC files, name the preset heritrix-log"),
     ("page.work_max", "to spend less on large pages, lower page.bytes_max"),
@@ -67,12 +67,6 @@ const CONSTANTS: [(&str, &str); 26] = [
         "kafka.create.verdict_partitions",
         "a verdict topic that exists may have any number of partitions, so create it yourself",
     ),
-    ("traces.endpoint", "set the environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead"),
-    (
-        "traces.sample_ratio",
-        "set the environment variables OTEL_TRACES_SAMPLER=parentbased_traceidratio and OTEL_TRACES_SAMPLER_ARG instead",
-    ),
-    ("traces.service_name", "set the environment variable OTEL_SERVICE_NAME instead"),
     ("traces.queue_spans", "to trace fewer pages, set the environment variable OTEL_TRACES_SAMPLER_ARG"),
     ("api.batch_pages_max", "split larger requests; api.body_bytes_max limits them as well"),
     ("api.head_timeout_ms", "to cut off slow clients earlier, put a proxy in front of the API"),
@@ -83,12 +77,19 @@ const CONSTANTS: [(&str, &str); 26] = [
 ];
 
 /// Settings that were removed, each with its former default and advice for users who had changed it.
-const GONE: [(&str, &str, &str); 8] = [
+const GONE: [(&str, &str, &str); 11] = [
     (
         "input.filter.literals",
         "[]",
         "name such a value under [input.filter.skip_if], as in \"\" = \"failed\"",
     ),
+    ("traces.endpoint", "", "set the environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead"),
+    (
+        "traces.sample_ratio",
+        "",
+        "set the environment variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG instead",
+    ),
+    ("traces.service_name", "", "set the environment variable OTEL_SERVICE_NAME instead"),
     ("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page"),
     ("simhash.near.sketch_matches_far", "25", JUDGED),
     ("simhash.near.sketch_matches_short", "52", JUDGED),

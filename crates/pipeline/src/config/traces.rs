@@ -1,5 +1,4 @@
-//! Settings of traces: those of `[traces]`, and the environment variables of OpenTelemetry for settings that
-//! are unset.
+//! Settings of traces: those of `[traces]`, and the environment variables of OpenTelemetry.
 //!
 //! In: [`TracesConfig`] and a function that looks variables up. Out: [`Settings`], or an error. Pure.
 
@@ -13,22 +12,12 @@ use url::Url;
 use crate::config::redact;
 
 /// Traces of pages on their way through `leitong run` (docs/operations.md#traces), for an OpenTelemetry collector.
-/// Most settings that are unset here come from the variables `OTEL_…`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Address, sampling and service name come from the variables `OTEL_…`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TracesConfig {
     /// Record spans of pages and send them to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names.
     pub enabled: bool,
-    /// The collector's address for OTLP over HTTP (protobuf), such as `http://localhost:4318`. Without a
-    /// path, `/v1/traces` is used. Unset: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_ENDPOINT`
-    /// or `http://localhost:4318`.
-    pub endpoint: Option<String>,
-    /// Share of pages that are traced, among those without a trace context. Pages with a context are traced
-    /// if the context is sampled. Unset: `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`, or 1.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub sample_ratio: Option<f64>,
-    /// Service name of the spans. Unset: `OTEL_SERVICE_NAME`, or `leitong`.
-    pub service_name: Option<String>,
     /// Limit on spans that wait for the collector. Further spans are dropped and counted.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub queue_spans: usize,
@@ -38,7 +27,7 @@ impl Default for TracesConfig {
     fn default() -> Self {
         // 8,192 spans are sixteen requests of 512 spans, OpenTelemetry's default, or the spans of about a
         // thousand pages.
-        Self { enabled: false, endpoint: None, sample_ratio: None, service_name: None, queue_spans: 8192 }
+        Self { enabled: false, queue_spans: 8192 }
     }
 }
 
@@ -82,9 +71,9 @@ impl TracesConfig {
                 variable(&common).map(|value| (common, value))
             })
         };
-        let endpoint = self.endpoint(exporter)?;
+        let endpoint = endpoint(exporter)?;
         let mut resource = pairs(&variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
-        let name = self.service_name.clone().or_else(|| variable("OTEL_SERVICE_NAME"));
+        let name = variable("OTEL_SERVICE_NAME");
         let has_name = resource.iter().any(|(key, _)| key == "service.name");
         if let Some(name) = name.or_else(|| (!has_name).then(|| "leitong".to_owned())) {
             resource.retain(|(key, _)| key != "service.name");
@@ -103,70 +92,54 @@ impl TracesConfig {
             endpoint,
             headers: exporter("HEADERS").map(|(_, value)| pairs(&value)).unwrap_or_default(),
             timeout: Duration::from_millis(number(&timeout.unwrap_or_default(), ms, 10_000)?),
-            sample_ratio: self.ratio(variable)?,
+            sample_ratio: ratio(variable)?,
             resource,
             queue_spans: self.queue_spans,
             batch_spans: usize::try_from(batching("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?).unwrap_or(512),
             delay: Duration::from_millis(batching("OTEL_BSP_SCHEDULE_DELAY", 5_000)?),
         }))
     }
-
-    /// Returns the collector's address. `exporter` returns the variable with this name for traces, or else for all
-    /// signals, and its value.
-    fn endpoint(&self, exporter: impl Fn(&str) -> Option<(String, String)>) -> Result<Url, String> {
-        if let Some(endpoint) = &self.endpoint {
-            return endpoint_setting("traces.endpoint", endpoint);
-        }
-        let Some((name, value)) = exporter("ENDPOINT") else {
-            return endpoint_setting("traces.endpoint", "http://localhost:4318");
-        };
-        if let Some((protocol, value)) = exporter("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
-            return Err(format!(
-                "{protocol} = {}: only http/protobuf is supported; set it to that, and {name} to the collector's \
-                 address for it, usually http://HOST:4318",
-                redact::name(&value, ["grpc", "http/json"].into_iter())
-            ));
-        }
-        let address = address(&name, &value)?;
-        // An address for traces is used as it is. The path is added to an address for all signals.
-        Ok(if name.contains("TRACES") { address } else { with_path(address, true) })
-    }
-
-    /// Returns the share of pages without a context that are traced. A page with a context is always traced
-    /// as the context says, as the samplers `parentbased_…` do.
-    fn ratio(&self, variable: impl Fn(&str) -> Option<String>) -> Result<f64, String> {
-        if let Some(ratio) = self.sample_ratio {
-            return Ok(ratio);
-        }
-        let Some(sampler) = variable("OTEL_TRACES_SAMPLER") else { return Ok(1.0) };
-        match sampler.strip_prefix("parentbased_").unwrap_or(&sampler) {
-            "always_on" => Ok(1.0),
-            "always_off" => Ok(0.0),
-            "traceidratio" => {
-                let Some(ratio) = variable("OTEL_TRACES_SAMPLER_ARG") else { return Ok(1.0) };
-                let number = ratio.parse::<f64>().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
-                number.ok_or_else(|| {
-                    let shown = redact::text(&ratio);
-                    format!("OTEL_TRACES_SAMPLER_ARG = {shown}: must be a number from 0 to 1")
-                })
-            }
-            _ => Err(format!(
-                "OTEL_TRACES_SAMPLER = {}: must be always_on, always_off or traceidratio, with or without \
-                 parentbased_",
-                redact::name(&sampler, ["always_on", "always_off", "traceidratio"].into_iter())
-            )),
-        }
-    }
-
-    /// Returns the error in these settings, regardless of the environment.
-    #[must_use]
-    pub fn fault(&self) -> Option<String> {
-        Self { enabled: true, ..self.clone() }.settings(|_| None).err()
-    }
 }
 
-fn endpoint_setting(name: &str, value: &str) -> Result<Url, String> {
-    Ok(with_path(address(name, value)?, false))
+/// Returns the collector's address. `exporter` returns the variable with this name for traces, or else for all
+/// signals, and its value.
+fn endpoint(exporter: impl Fn(&str) -> Option<(String, String)>) -> Result<Url, String> {
+    let Some((name, value)) = exporter("ENDPOINT") else {
+        return address("", "http://localhost:4318").map(with_path);
+    };
+    if let Some((protocol, value)) = exporter("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
+        return Err(format!(
+            "{protocol} = {}: only http/protobuf is supported; set it to that, and {name} to the collector's \
+             address for it, usually http://HOST:4318",
+            redact::name(&value, ["grpc", "http/json"].into_iter())
+        ));
+    }
+    let address = address(&name, &value)?;
+    // An address for traces is used as it is. The path is added to an address for all signals.
+    Ok(if name.contains("TRACES") { address } else { with_path(address) })
+}
+
+/// Returns the share of pages without a context that are traced. A page with a context is always traced
+/// as the context says, as the samplers `parentbased_…` do.
+fn ratio(variable: impl Fn(&str) -> Option<String>) -> Result<f64, String> {
+    let Some(sampler) = variable("OTEL_TRACES_SAMPLER") else { return Ok(1.0) };
+    match sampler.strip_prefix("parentbased_").unwrap_or(&sampler) {
+        "always_on" => Ok(1.0),
+        "always_off" => Ok(0.0),
+        "traceidratio" => {
+            let Some(ratio) = variable("OTEL_TRACES_SAMPLER_ARG") else { return Ok(1.0) };
+            let number = ratio.parse::<f64>().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+            number.ok_or_else(|| {
+                let shown = redact::text(&ratio);
+                format!("OTEL_TRACES_SAMPLER_ARG = {shown}: must be a number from 0 to 1")
+            })
+        }
+        _ => Err(format!(
+            "OTEL_TRACES_SAMPLER = {}: must be always_on, always_off or traceidratio, with or without \
+             parentbased_",
+            redact::name(&sampler, ["always_on", "always_off", "traceidratio"].into_iter())
+        )),
+    }
 }
 
 fn address(name: &str, value: &str) -> Result<Url, String> {
@@ -182,12 +155,9 @@ fn address(name: &str, value: &str) -> Result<Url, String> {
     }
 }
 
-/// Adds the path of traces if the url has no path, or if `always` is true.
-fn with_path(mut url: Url, always: bool) -> Url {
-    let path = url.path().trim_end_matches('/').to_owned();
-    if always || path.is_empty() {
-        url.set_path(&format!("{path}/v1/traces"));
-    }
+/// Adds the path of traces.
+fn with_path(mut url: Url) -> Url {
+    url.set_path(&format!("{}/v1/traces", url.path().trim_end_matches('/')));
     url
 }
 
@@ -223,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_takes_precedence_over_the_environment() {
+    fn variables_of_opentelemetry_are_read() {
         let variables = [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1/otlp/"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20x, b = 2,broken"),
@@ -241,17 +211,6 @@ mod tests {
         let resource = [pair("service.name", "other"), pair("deployment.environment.name", "test")];
         assert_eq!(found.resource, resource);
         assert!((found.sample_ratio - 0.25).abs() < f64::EPSILON);
-        let config = TracesConfig {
-            endpoint: Some("http://b:2/x".to_owned()),
-            sample_ratio: Some(0.5),
-            service_name: Some("mine".to_owned()),
-            ..on()
-        };
-        let found = settings(&config, &variables).expect("valid").expect("on");
-        assert_eq!(found.endpoint.as_str(), "http://b:2/x");
-        assert!(found.resource.contains(&pair("service.name", "mine")));
-        assert_eq!(found.resource.iter().filter(|(key, _)| key == "service.name").count(), 1);
-        assert!((found.sample_ratio - 0.5).abs() < f64::EPSILON);
         // The variable for traces alone is used as it is.
         let own = [variables[0], ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c:3/in")];
         let found = settings(&on(), &own).expect("valid").expect("on");
@@ -264,9 +223,6 @@ mod tests {
         for value in
             ["https://user:hunter2@a/", "ftp://user:hunter2@a/", "user:hunter2@a", "https://a/?key=hunter2"]
         {
-            let config = TracesConfig { endpoint: Some(value.to_owned()), ..on() };
-            let fault = config.fault().unwrap_or_default();
-            assert!(fault.starts_with("traces.endpoint = ") && !fault.contains("hunter2"), "{fault}");
             let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", value)];
             let fault = settings(&on(), &variables).err().unwrap_or_default();
             assert!(fault.contains("OTEL_EXPORTER") && !fault.contains("hunter2"), "{fault}");
@@ -275,15 +231,10 @@ mod tests {
 
     #[test]
     fn invalid_settings_are_reported() {
-        let endpoint = |value: &str| TracesConfig { endpoint: Some(value.to_owned()), ..on() };
-        for (value, says) in
-            [("https://a/", "https is not supported"), ("localhost:4318", "must be"), ("", "must be")]
-        {
-            let fault = endpoint(value).fault().unwrap_or_default();
-            assert!(fault.starts_with("traces.endpoint = ") && fault.contains(says), "{value:?}: {fault}");
-        }
         for (variables, says) in [
-            (&[("OTEL_TRACES_SAMPLER", "jaeger_remote")][..], "OTEL_TRACES_SAMPLER = "),
+            (&[("OTEL_EXPORTER_OTLP_ENDPOINT", "https://a/")][..], "https is not supported"),
+            (&[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318")], "must be"),
+            (&[("OTEL_TRACES_SAMPLER", "jaeger_remote")], "OTEL_TRACES_SAMPLER = "),
             (&[("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "2")], "from 0 to 1"),
             (
                 &[("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")],

@@ -51,14 +51,6 @@ pub fn simhash_of(fingerprint: &[u8]) -> u64 {
     u64::from_be_bytes(*fingerprint.first_chunk().expect("8 bytes at least"))
 }
 
-/// Returns the 64 values of a fingerprint's sketch, each from 0 to 15, for display.
-///
-/// # Panics
-/// If these are not the bytes of a fingerprint.
-pub fn sketch_of(fingerprint: &[u8]) -> impl Iterator<Item = u8> {
-    SketchView::new(fingerprint).values.iter().flat_map(|byte| [byte & 0xf, byte >> 4])
-}
-
 /// The part of a fingerprint that confirms candidates.
 pub(super) struct SketchView<'a> {
     pub(super) size: u32,

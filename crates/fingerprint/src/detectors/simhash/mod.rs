@@ -56,7 +56,7 @@ use addresses::Addresses;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
 use crowd::SimHashCrowd;
 use encoding::{COMPARED_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
-pub use encoding::{encode, simhash_of, sketch_of};
+pub use encoding::{encode, simhash_of};
 use leitong_text::segment::Terms;
 use near::Judge;
 

@@ -48,13 +48,11 @@ enum Block {
 
 impl Blocks {
     /// Prepares for reading from start to end.
-    #[must_use]
     pub(crate) fn in_order(object: &Arc<Object>) -> Self {
         Self::new(object, 4 << 20, 2, 4)
     }
 
     /// Prepares for reading at several positions.
-    #[must_use]
     pub(crate) fn at_any_place(object: &Arc<Object>) -> Self {
         Self::new(object, 1 << 20, 1, 64)
     }
@@ -64,13 +62,11 @@ impl Blocks {
     }
 
     /// Returns the size of the object.
-    #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.object.bytes()
     }
 
     /// Returns the last error of the store, if a block could not be read.
-    #[must_use]
     pub(crate) fn failure(&self) -> Option<io::Error> {
         let state = self.state();
         let (kind, problem) = state.failure.as_ref()?;
@@ -176,7 +172,6 @@ pub(crate) struct BlocksReader {
 
 impl BlocksReader {
     /// Creates a reader that starts at `at`.
-    #[must_use]
     pub(crate) fn new(blocks: Arc<Blocks>, at: u64) -> Self {
         Self { blocks, at, rest: Bytes::new() }
     }

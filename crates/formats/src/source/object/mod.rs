@@ -137,19 +137,16 @@ impl Object {
     }
 
     /// Returns the size of the object, or 0 if the store was not asked yet.
-    #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.first.get().map_or(0, |facts| facts.bytes)
     }
 
     /// Returns the entity tag of the object.
-    #[must_use]
     pub(crate) fn version(&self) -> Option<&str> {
         self.first.get()?.version.as_deref()
     }
 
     /// Returns the time of the last modification, in seconds since 1970.
-    #[must_use]
     pub(crate) fn modified(&self) -> Option<i64> {
         self.first.get()?.modified
     }

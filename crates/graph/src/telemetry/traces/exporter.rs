@@ -146,14 +146,14 @@ impl Exporter {
 
     fn accepted(&mut self, spans: u64, (rejected, why): (u64, String)) {
         let rejected = rejected.min(spans);
-        metrics::spans("exported", spans - rejected);
+        metrics::TRACE_SPANS.add_as("exported", spans - rejected);
         if rejected > 0 {
             self.lose(rejected, &format!("the collector rejects them: {why}"));
         }
     }
 
     fn lose(&mut self, spans: u64, why: &str) {
-        metrics::spans("failed", spans);
+        metrics::TRACE_SPANS.add_as("failed", spans);
         self.lost += spans;
         if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_INTERVAL) {
             let endpoint = redact::address(self.settings.endpoint.as_str());
@@ -298,8 +298,9 @@ mod tests {
     }
 
     fn settings(endpoint: String) -> Settings {
-        let config = TracesConfig { enabled: true, endpoint: Some(endpoint), ..TracesConfig::default() };
+        let config = TracesConfig { enabled: true, ..TracesConfig::default() };
         let variables = |name: &str| match name {
+            "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.clone()),
             "OTEL_EXPORTER_OTLP_HEADERS" => Some("x-key=a%20b".to_owned()),
             "OTEL_BSP_SCHEDULE_DELAY" => Some("20".to_owned()),
             "OTEL_BSP_MAX_EXPORT_BATCH_SIZE" => Some("4".to_owned()),

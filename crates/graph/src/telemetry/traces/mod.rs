@@ -123,7 +123,7 @@ impl Tracer {
             dropped += u64::from(self.queue.try_send(span).is_err());
         }
         if dropped > 0 {
-            metrics::spans("dropped", dropped);
+            metrics::TRACE_SPANS.add_as("dropped", dropped);
         }
     }
 

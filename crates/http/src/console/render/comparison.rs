@@ -1,20 +1,16 @@
-//! Renders the comparison of two pages: the verdict, figures, texts, fingerprints, and the comparison by each
-//! detector.
+//! Renders the comparison of two pages: the verdict, figures, texts, and the comparison by each detector.
 
 use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::cells::{self, Cell};
 use super::language::Language;
 use super::layout::{quoted, shown};
-use super::opinion::{looks_at, percent, sentence};
 use super::texts;
 use leitong_base::record::Outcome;
-use leitong_fingerprint::detectors::simhash::{simhash_of, sketch_of};
 use leitong_fingerprint::relation::Relation;
 use leitong_pipeline::comparison::plain;
-use leitong_pipeline::comparison::{Compared, Comparison, Opinion, PairVerdict, Related, Side};
+use leitong_pipeline::comparison::{Comparison, Opinion, PairVerdict, Related, Side};
 use leitong_text::extract::Wall;
 
 /// Maximum length of a page's name in a title, in characters.
@@ -23,7 +19,6 @@ const TITLE_CHARS: usize = 60;
 pub(super) const LETTERS: [&str; 2] = ["A", "B"];
 
 /// Returns the title of the page.
-#[must_use]
 pub(crate) fn title(comparison: &Comparison, language: Language) -> String {
     let name = |side: &Side| {
         let name = side.title.as_deref().unwrap_or(&side.name);
@@ -34,13 +29,11 @@ pub(crate) fn title(comparison: &Comparison, language: Language) -> String {
 }
 
 /// Renders the whole comparison.
-#[must_use]
 pub(crate) fn body(comparison: &Comparison, language: Language) -> Markup {
     html! {
         (conclusion(comparison, language))
         (figures(comparison, language))
         (texts::side_by_side(comparison, language))
-        (fingerprints(comparison, language))
         (opinions(comparison, language))
     }
 }
@@ -221,58 +214,6 @@ fn fingerprint(side: &Side, comparison: &Comparison, language: Language) -> Mark
     }
 }
 
-fn fingerprints(comparison: &Comparison, language: Language) -> Markup {
-    let simhash = comparison.opinions.iter().find(|opinion| opinion.name == "simhash");
-    let compared = simhash.and_then(|opinion| opinion.compared.as_ref());
-    let Some(Compared { fingerprints: [a, b], .. }) = compared else { return html! {} };
-    let bits = cells::bits([simhash_of(a), simhash_of(b)]);
-    let values = cells::values(sketch_of(a), sketch_of(b));
-    let (differ, agree) = (cells::differing(&bits), values.len() - cells::differing(&values));
-    html! {
-        section aria-labelledby="fingerprints" {
-            h2 #fingerprints { (language.say("Fingerprints of simhash", "simhash 指纹")) }
-            p.note {
-                (language.say(
-                    "In each cell, the value of A is above that of B.",
-                    "每一格上为 A 的值，下为 B 的值。",
-                ))
-            }
-            div.columns {
-                (picture(
-                    language.say("SimHash", "SimHash"),
-                    &language.say(format!("{differ} of 64 bits differ."), format!("64 位中有 {differ} 位不同。")),
-                    language.say(
-                        "All words vote on each bit; texts that share most words share most bits.",
-                        "每一位由全部词语投票得出；共有词语越多，相同的位越多。",
-                    ),
-                    &bits,
-                ))
-                (picture(
-                    language.say("Sketch", "草图"),
-                    &language.say(
-                        format!("{agree} of 64 sampled passages agree; unrelated texts reach 4 to 8."),
-                        format!("64 个抽样片段中有 {agree} 个一致；无关文本约为 4 至 8 个。"),
-                    ),
-                    language.say(
-                        "Each value is a small hash of one passage, sampled in the same way from both texts.",
-                        "每个值是一个片段的短哈希，两篇文本以相同方式抽取。",
-                    ),
-                    &values,
-                ))
-            }
-        }
-    }
-}
-
-fn picture(title: &str, says: &str, how: &str, cells: &[Cell]) -> Markup {
-    html! {
-        figure.fingerprint {
-            figcaption { b { (title) } " · " (says) small { (how) } }
-            (cells::grid(cells, says))
-        }
-    }
-}
-
 fn opinions(comparison: &Comparison, language: Language) -> Markup {
     html! {
         section aria-labelledby="opinions" {
@@ -296,13 +237,10 @@ fn opinion(Opinion { name, compared }: &Opinion, decides: bool, language: Langua
     html! {
         li.decides[decides] {
             h3 { code { (name) } " " span.chip.(class) { (chip) } }
-            p.note {
-                (looks_at(name, language))
-                @if decides { " · " (language.say("the configured detector", "由它判定")) }
-            }
+            @if decides { p.note { (language.say("the configured detector", "由它判定")) } }
             @match compared {
                 Some(compared) => {
-                    p { (sentence(name, compared, language)) }
+                    p { (language.say("similarity", "相似度")) " " (percent(compared.similarity)) }
                     details {
                         summary { (language.say("evidence", "证据")) }
                         dl {
@@ -317,4 +255,10 @@ fn opinion(Opinion { name, compared }: &Opinion, decides: bool, language: Langua
             }
         }
     }
+}
+
+/// Formats `0.9062` as `90.6 %`.
+pub(super) fn percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    format!("{}\u{a0}%", text.strip_suffix(".0").unwrap_or(&text))
 }

@@ -16,7 +16,6 @@ impl Language {
     pub const ALL: [Self; 2] = [Self::English, Self::Chinese];
 
     /// Returns the text in this language.
-    #[must_use]
     pub(crate) fn say<T>(self, english: T, chinese: T) -> T {
         match self {
             Self::English => english,
@@ -25,7 +24,6 @@ impl Language {
     }
 
     /// Returns the tag for `lang` attributes.
-    #[must_use]
     pub(crate) fn tag(self) -> &'static str {
         self.say("en", "zh-CN")
     }
@@ -37,7 +35,6 @@ impl Language {
     }
 
     /// Returns the name of the language in itself.
-    #[must_use]
     pub(crate) fn own_name(self) -> &'static str {
         self.say("English", "中文")
     }
@@ -49,7 +46,6 @@ impl Language {
     }
 
     /// Returns the language of a tag such as `en`, `zh-TW` or `zh_CN.UTF-8`.
-    #[must_use]
     pub(crate) fn from_tag(tag: &str) -> Option<Self> {
         let primary = tag.trim().split(['-', '_', '.', ';']).next().unwrap_or_default();
         Self::ALL.into_iter().find(|language| primary.eq_ignore_ascii_case(language.name()))

@@ -49,7 +49,6 @@ pub(crate) struct Frame<'a> {
 }
 
 /// Renders a whole page around `body`.
-#[must_use]
 pub(crate) fn page(frame: &Frame<'_>, body: &Markup) -> String {
     let language = frame.language;
     let served = match frame.delivery {
@@ -118,13 +117,11 @@ fn header(frame: &Frame<'_>) -> Markup {
 }
 
 /// Escapes characters in text from pages, urls and ids that could reorder or control the text around it.
-#[must_use]
 pub(crate) fn shown(text: &str) -> std::borrow::Cow<'_, str> {
     leitong_base::terminal::escape_lines(text)
 }
 
 /// Renders text from a page, isolated from the direction of the text around it.
-#[must_use]
 pub(crate) fn quoted(text: &str) -> Markup {
     html! { bdi { (shown(text)) } }
 }

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
+use super::comparison::percent;
 use super::language::Language;
 use super::layout::{quoted, shown};
-use super::opinion::percent;
 use crate::state::live::{Count, Live, MOMENT_S, Named};
 use leitong_pipeline::templates::{Alarm, command};
 
@@ -14,7 +14,6 @@ use leitong_pipeline::templates::{Alarm, command};
 const CHART: (f64, f64) = (720.0, 120.0);
 
 /// Renders the whole state. The script refreshes everything inside `#live`.
-#[must_use]
 pub(crate) fn body(live: &Live, language: Language) -> Markup {
     html! {
         div #live {

@@ -5,12 +5,10 @@
 //! dependency: manual escaping would be forgotten somewhere. `PreEscaped` is used only for our own style
 //! and script; a test counts its uses.
 
-pub(crate) mod cells;
 pub(crate) mod comparison;
 pub(crate) mod language;
 pub(crate) mod layout;
 pub(crate) mod live;
-pub(crate) mod opinion;
 pub(crate) mod review;
 pub(crate) mod saved;
 pub(crate) mod start;

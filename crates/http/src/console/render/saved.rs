@@ -5,10 +5,9 @@ use maud::{Markup, html};
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::cells;
+use super::comparison::percent;
 use super::language::Language;
 use super::layout::{quoted, shown};
-use super::opinion::percent;
 use crate::console::saved::{Canonical, Found};
 use leitong_pipeline::comparison::plain;
 
@@ -34,7 +33,6 @@ impl Links {
 }
 
 /// Renders the search field for ids and urls.
-#[must_use]
 pub(crate) fn search(query: &str, language: Language) -> Markup {
     html! {
         h1 { (language.say("Look up a page", "查找页面")) }
@@ -50,7 +48,6 @@ pub(crate) fn search(query: &str, language: Language) -> Markup {
 }
 
 /// Renders the result of a search.
-#[must_use]
 pub(crate) fn found(query: &str, found: &Found, links: Links) -> Markup {
     let language = links.language;
     html! {
@@ -63,7 +60,7 @@ pub(crate) fn found(query: &str, found: &Found, links: Links) -> Markup {
                 ))
             }
         }
-        @if let Some(verdict) = &found.verdict { (verdict_on(verdict, found, links)) }
+        @if let Some(verdict) = &found.verdict { (verdict_on(verdict, links)) }
         @if let Some(id) = &found.cluster_id { (cluster(id, found, links)) }
         (as_of(found, language))
     }
@@ -73,7 +70,7 @@ fn text<'a>(verdict: &'a Value, name: &str) -> &'a str {
     verdict[name].as_str().unwrap_or_default()
 }
 
-fn verdict_on(verdict: &Value, found: &Found, links: Links) -> Markup {
+fn verdict_on(verdict: &Value, links: Links) -> Markup {
     let language = links.language;
     let kind = text(verdict, "kind");
     let class = match kind {
@@ -96,7 +93,6 @@ fn verdict_on(verdict: &Value, found: &Found, links: Links) -> Markup {
             }
             (evidence(verdict, language))
         }
-        @if let Some(canonical) = &found.canonical { (bits(verdict, canonical, language)) }
     }
 }
 
@@ -155,26 +151,6 @@ fn evidence(verdict: &Value, language: Language) -> Markup {
             }
         }
     }
-}
-
-/// Renders the bits of the page above those of the canonical page, if both are SimHashes.
-fn bits(verdict: &Value, canonical: &Canonical, language: Language) -> Markup {
-    let hex = text(verdict, "fingerprint");
-    let of_page = u64::from_str_radix(hex, 16).ok().filter(|_| hex.len() == 16);
-    let of_canonical = canonical.fingerprint.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
-    let (Some(a), Some(b)) = (of_page, of_canonical.filter(|_| canonical.detector == "simhash")) else {
-        return html! {};
-    };
-    let bits = cells::bits([a, b]);
-    let differ = cells::differing(&bits);
-    let says = language.say(
-        format!(
-            "The 64 bits of the page (above) and of the page that founded its cluster (below): {differ} \
-                 differ."
-        ),
-        format!("上为此页的 64 位，下为建簇时的指纹：{differ} 位不同。"),
-    );
-    html! { figure.fingerprint { figcaption { (says) } (cells::grid(&bits, &says)) } }
 }
 
 fn cluster(id: &str, found: &Found, links: Links) -> Markup {

@@ -16,7 +16,6 @@ pub(crate) struct Offers {
 }
 
 /// Renders the form.
-#[must_use]
 pub(crate) fn compare_form(action: &str, offers: Offers, language: Language) -> Markup {
     html! {
         h1 { (language.say("Compare two pages", "比较两个页面")) }
@@ -78,7 +77,6 @@ fn side(letter: &str, offers: Offers, language: Language) -> Markup {
 }
 
 /// Renders an error page.
-#[must_use]
 pub(crate) fn problem(title: &str, detail: &str, back: &str, language: Language) -> Markup {
     html! {
         section.verdict.bad aria-labelledby="problem" {

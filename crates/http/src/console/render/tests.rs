@@ -54,7 +54,6 @@ fn comparison(says: &str) -> Comparison {
     let opinion = |name| {
         let evidence = json!({ says: [says, [says, 1], { says: says }], "sketch_matches": says });
         let compared = Compared {
-            fingerprints: [vec![1; 138].into(), vec![2; 138].into()],
             near: true,
             distance: 1.0,
             similarity: 0.5,

@@ -321,7 +321,7 @@ impl<W: World> OwnedPartition<W> {
     fn write(&self, decided: DecidedParts, writer: &mut Writer<'_, W>) -> Result<(), Trouble> {
         let DecidedParts { parts, first, count, oldest_log_offset, centroids } = decided;
         writer.write(parts)?;
-        metrics::centroids(self.partition, centroids);
+        metrics::CENTROIDS.set_of(self.partition, centroids as f64);
         let Some(next) = writer.changelog_next else { return Ok(()) };
         let position_offset = next.saturating_sub(1);
         self.role

@@ -119,7 +119,7 @@ pub(super) fn complete<W: World>(
         // committed after the next take-over, when the transaction has ended in those partitions.
         producer.abort_again(touched, nothing_was_committed.then_some(&group))?;
     }
-    metrics::unended_transaction();
+    metrics::TRANSACTIONS_UNENDED.add(1);
     tracing::warn!(
         partition = owned.partition,
         partitions = ?found.aborted.iter().map(|range| (&range.topic, range.partition)).collect::<Vec<_>>(),

@@ -155,7 +155,7 @@ impl<'a, W: World> Writer<'a, W> {
             partition = self.owned.partition,
             "using a new producer, because a late request of the old one must not count: {what}"
         );
-        metrics::producer_replaced();
+        metrics::PRODUCERS_REPLACED.add(1);
         drop(producer);
         self.take_over_again()
     }
@@ -188,7 +188,7 @@ impl<'a, W: World> Writer<'a, W> {
                     return Err(Trouble::Halted(format!("{error}; see `leitong run --check`")));
                 }
                 tracing::warn!(partition, topic, bytes, %code, left_out, "dead letters are written without their values");
-                metrics::values_left_out(left_out);
+                metrics::DEAD_LETTER_VALUES_LEFT_OUT.add(left_out);
                 Ok(())
             }
             TransactionError::Failed(why) => {
@@ -221,7 +221,7 @@ impl<'a, W: World> Writer<'a, W> {
                 let delay = u64::try_from(now.as_ms() - log_time.as_ms()).unwrap_or(0);
                 Duration::from_millis(delay)
             });
-            delay.into_iter().for_each(metrics::verdict_delay);
+            delay.into_iter().for_each(|delay| metrics::VERDICT_DELAY_SECONDS.record(delay));
         }
     }
 }

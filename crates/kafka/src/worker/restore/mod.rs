@@ -38,8 +38,8 @@ use leitong_pipeline::ClusterStage;
 use source::Source;
 pub(crate) use source::find_beginning;
 
-/// Number of times that a damaged changelog is read before the owner halts. Brokers may delete or compact
-/// records while they are read. These records then seem to be missing, but not at the next attempt.
+/// Number of times that a damaged changelog is read before the owner halts. Brokers may delete records
+/// while they are read. These records then seem to be missing, but not at the next attempt.
 const RESTORE_ATTEMPTS: u32 = 3;
 /// Time for which a newly elected leader may not know how far the log and the changelog reach. It learns the
 /// high watermark from its followers after `replica.lag.time.max.ms` (30 s by default) at the latest.

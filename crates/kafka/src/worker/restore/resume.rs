@@ -98,7 +98,6 @@ pub(super) enum Refusal {
 impl Refusal {
     /// Returns true if the refusal may be transient: a newly elected leader or coordinator may not know yet
     /// what was committed.
-    #[must_use]
     pub(super) fn may_pass(&self) -> bool {
         !matches!(self, Self::RecordsLost { .. })
     }

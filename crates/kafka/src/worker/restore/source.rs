@@ -191,7 +191,7 @@ impl<W: World> ClusterRole<W> {
             return;
         }
         let Some(place) = self.snapshot_place(log_partition) else { return };
-        metrics::snapshot_set_aside();
+        metrics::SNAPSHOTS_SET_ASIDE.add(1);
         let snapshot = place.path();
         let snapshot = snapshot.display();
         match place.set_aside() {
