@@ -58,6 +58,7 @@ sed 's/max_distance = 3/max_distance = 9/; s/"tf"/"ln-tf"/' "$work/mixed.toml" >
 
 python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out --leitong "$leitong" \
   ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
+python3 tools/measure/other_copies.py "$data" "$work/other"
 # Its pages are not scored as duplicates or others.
 mv "$work/sets/relations.jsonl" "$work"
 
@@ -70,6 +71,10 @@ mv "$work/sets/relations.jsonl" "$work"
   echo
   table "$data"/real_{advisories,blog_shells,i18n_docs,laws_de,poems_zh,recipes_zh,terms,tldr_short}.jsonl.gz \
     "$data"/{neardup_zh_lctt,neardup_zh_fudan,neardup_zh_script_pairs,templates_zh}.jsonl.gz
+  echo
+  echo "### Copies by another generator"
+  echo
+  table "$work"/other/*.jsonl
   echo
   echo "### Excerpts and merged pages"
   echo
