@@ -98,6 +98,11 @@ try_wheel_arm64() {
   say "the module is imported"
 }
 
+# As PyPI would check them.
+try_pypi() {
+  "$tools/twine" check --strict "$dist"/leitong-*.whl "$(file 'leitong-*[0-9].tar.gz')"
+}
+
 # In a new Debian, with the packages that it depends on.
 try_debian() {
   local package system
@@ -165,7 +170,7 @@ print(f"sbom: {len(names)} components")
 PYTHON
 }
 
-all=(sums install static static_arm64 wheel wheel_arm64 debian crates source image sbom)
+all=(sums install static static_arm64 wheel wheel_arm64 pypi debian crates source image sbom)
 tried=("${@:-${all[@]}}")
 for what in "${tried[@]}"; do
   (try_"$what")
