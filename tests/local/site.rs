@@ -240,7 +240,8 @@ fn names_to_type(page: &str) -> BTreeSet<String> {
     };
     let mut names: BTreeSet<String> = words.filter(is_name).map(str::to_owned).collect();
     let code = page.split('`').skip(1).step_by(2);
-    let is_problem = |code: &&str| code.contains('-') && code.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let is_problem =
+        |code: &&str| code.contains('-') && code.chars().all(|c| c.is_ascii_lowercase() || c == '-');
     names.extend(code.filter(is_problem).map(str::to_owned));
     // Cargo's, in a sentence about measurements.
     names.remove("--bench");
@@ -251,7 +252,8 @@ fn names_to_type(page: &str) -> BTreeSet<String> {
 #[test]
 fn the_chinese_pages_name_all_options_fields_and_problems() {
     for (page, least) in [("corpora.md", 50), ("api.md", 15)] {
-        let [english, chinese] = ["docs", "docs/zh"].map(|book| names_to_type(&read(Path::new(book).join(page))));
+        let [english, chinese] =
+            ["docs", "docs/zh"].map(|book| names_to_type(&read(Path::new(book).join(page))));
         assert!(english.len() >= least, "{page}: {english:?}");
         let missing: Vec<_> = english.difference(&chinese).collect();
         assert!(missing.is_empty(), "docs/zh/{page} does not name {missing:?}");
@@ -266,7 +268,8 @@ fn the_commands_of_the_chinese_page_about_corpora_run_as_they_stand() {
     fs::create_dir(&examples).expect("a folder");
     fs::copy("examples/pages.jsonl", examples.join("pages.jsonl")).expect("pages");
     let page = read("docs/zh/corpora.md");
-    let block = page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");
+    let block =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");
     let commands: Vec<&str> = block.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
     assert!(commands.len() >= 4 && commands.iter().all(|line| line.starts_with("leitong ")), "{commands:?}");
     let program = Path::new(env!("CARGO_BIN_EXE_leitong")).parent().expect("a folder");
@@ -275,7 +278,8 @@ fn the_commands_of_the_chinese_page_about_corpora_run_as_they_stand() {
     shell.args(["-euc", &commands.join("\n")]).current_dir(&folder).env("PATH", path);
     let run = shell.output().expect("a shell");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    for written in ["kept.jsonl", "dropped.jsonl", "report.html", "audit.jsonl", "review.html", "texts.jsonl"] {
+    for written in ["kept.jsonl", "dropped.jsonl", "report.html", "audit.jsonl", "review.html", "texts.jsonl"]
+    {
         assert!(fs::metadata(folder.path().join(written)).is_ok_and(|file| file.len() > 0), "{written}");
     }
 }

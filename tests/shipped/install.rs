@@ -87,9 +87,10 @@ impl Release {
     fn list_sums(&self) {
         fs::copy(Path::new(ROOT).join("deploy/release/install.sh"), self.folder.path().join("install.sh"))
             .expect("the script");
-        let sums = Command::new("sha256sum").args(["--", "install.sh", &self.archive]);
-        let sums = sums.current_dir(&self.folder).output().expect("sha256sum").stdout;
-        fs::write(self.folder.path().join("SHA256SUMS"), sums).expect("a list");
+        let mut sums = Command::new("sha256sum");
+        sums.args(["--", "install.sh", &self.archive]).current_dir(&self.folder);
+        let listed = sums.output().expect("sha256sum").stdout;
+        fs::write(self.folder.path().join("SHA256SUMS"), listed).expect("a list");
     }
 
     /// Returns a command in the home folder of a user whose shell finds `~/.local/bin`.
@@ -189,7 +190,8 @@ fn the_install_script_refuses_a_program_that_does_not_run() {
 fn the_install_script_refuses_machines_without_a_program() {
     let release = Release::new(PROGRAM.as_bytes());
     for (system, expected) in [("MINGW64_NT-10.0", "use WSL on Windows"), ("Plan9", "build it from source")] {
-        let script = format!("uname() {{ echo {system}; }}; . {}/install.sh", release.folder.path().display());
+        let script =
+            format!("uname() {{ echo {system}; }}; . {}/install.sh", release.folder.path().display());
         let run = release.command("sh").args(["-c", &script, "sh", &release.url]).output().expect("a shell");
         let error = String::from_utf8_lossy(&run.stderr);
         assert!(run.status.code() == Some(1) && error.contains(expected), "{error}");
