@@ -358,7 +358,7 @@ arm64: arm64-prerequisites ## Build for ARM64, run its unit tests with qemu, and
 $(TOOLS)/release:
 	@tools/test-tools.sh python
 	@python3 -m venv $@ && $@/bin/pip install --quiet --disable-pip-version-check \
-	  maturin==1.16.0 ziglang==0.17.1 auditwheel==6.8.2 || { rm -rf $@; exit 1; }
+	  maturin==1.16.0 ziglang==0.17.1 auditwheel==6.8.2 twine==7.0.0 || { rm -rf $@; exit 1; }
 
 .PHONY: release-prerequisites
 release-prerequisites: arm64-prerequisites image-prerequisites $(TOOLS)/release

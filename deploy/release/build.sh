@@ -44,5 +44,5 @@ step "image" image
 step "crates" deploy/release/crates.sh "$output"
 step "source distribution for Python" target/tools/release/bin/maturin sdist --manifest-path python/Cargo.toml --out "$output"
 step "list of components" deploy/release/sbom.py "$output"/leitong-*-manylinux*x86_64.whl "$output"
-(cd "$output" && sha256sum -- leitong* > SHA256SUMS)
-step "done" ls -l "$output"
+cp deploy/release/install.sh "$output"
+(cd "$output" && sha256sum -- install.sh leitong* > SHA256SUMS)

@@ -98,6 +98,11 @@ try_wheel_arm64() {
   say "the module is imported"
 }
 
+# As PyPI would check them.
+try_pypi() {
+  "$tools/twine" check --strict "$dist"/leitong-*.whl "$(file 'leitong-*[0-9].tar.gz')"
+}
+
 # In a new Debian, with the packages that it depends on.
 try_debian() {
   local package system
@@ -110,11 +115,11 @@ try_debian() {
 
 try_crates() {
   local program
-  program=$(deploy/release/from_crates.sh "$dist")
+  program=$(deploy/release/cargo_install.sh "$dist")
   gives_the_verdicts "$program" dedup -
 }
 
-# Without optimisation, with the system's OpenSSL, and with what was compiled for the trial of the crates.
+# Without optimisation, and with the system's OpenSSL.
 try_source() {
   python3 -m venv "$work/$what"
   CARGO_TARGET_DIR=$target/trial CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 \
@@ -131,6 +136,28 @@ try_image() {
     --read-only-tmpfs=false --cap-drop all "$name" dedup -
 }
 
+# From a server on this machine, and not from one that changed the archive.
+try_install() {
+  local server archive changed=$work/$what/changed
+  mkdir -p "$changed"
+  archive=$(file 'leitong-*-x86_64-linux.tar.gz')
+  cp "$dist/SHA256SUMS" "$archive" "$changed"
+  echo >> "$changed/${archive##*/}"
+  python3 -u -m http.server --bind 127.0.0.1 --directory "$dist" 0 > "$work/$what/log" 2>&1 &
+  server=$!
+  trap 'kill "$server"' EXIT
+  until port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' "$work/$what/log") && [ -n "$port" ]; do
+    kill -0 "$server" || fail "$(cat "$work/$what/log")"
+    sleep 0.1
+  done
+  sh "$dist/install.sh" "http://127.0.0.1:$port" "$work/$what/system"
+  gives_the_verdicts "$work/$what/system/bin/leitong" dedup -
+  ! sh "$dist/install.sh" "file://$changed" "$work/$what/none" 2> "$work/errors" || fail "a changed archive was installed"
+  grep -F 'was changed' "$work/errors" > /dev/null || fail "$(cat "$work/errors")"
+  [ ! -e "$work/$what/none" ] || fail "a changed archive left files"
+  say "a changed archive is refused"
+}
+
 # The SBOM must name all parts of the program, including the C libraries.
 try_sbom() {
   python3 - "$(file 'leitong-*.cyclonedx.json')" << 'PYTHON'
@@ -143,7 +170,13 @@ print(f"sbom: {len(names)} components")
 PYTHON
 }
 
-[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crates source image sbom
-for what; do
+all=(sums install static static_arm64 wheel wheel_arm64 pypi debian crates source image sbom)
+tried=("${@:-${all[@]}}")
+for what in "${tried[@]}"; do
   (try_"$what")
 done
+[ $# = 0 ] || exit 0
+echo "$dist has these files, each as SHA256SUMS says:"
+while read -r sum name; do
+  printf '%12d bytes  %s  %s\n' "$(stat --format %s "$dist/$name")" "$sum" "$name"
+done < "$dist/SHA256SUMS"

@@ -40,8 +40,9 @@ version=$(cargo pkgid --locked | sed 's/.*[#@]//')
 name=leitong-$version-${target%%-*}-linux
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-mkdir "$stage/$name"
+mkdir -p "$stage/$name/examples"
 cp "$folder/leitong" README.md CHANGELOG.md LICENSE "$stage/$name"
+cp examples/pages.jsonl "$stage/$name/examples"
 moment=$(git log -1 --format=%ct 2> /dev/null || echo 0)
 tar --directory "$stage" --create --sort=name --owner=0 --group=0 --numeric-owner --mode=go-w --mtime="@$moment" "$name" \
   | gzip -9n > "$output/$name.tar.gz"

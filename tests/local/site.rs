@@ -231,3 +231,55 @@ fn the_chinese_reference_covers_every_field_and_value() {
     let missing: Vec<_> = expected.iter().filter(|word| !page.contains(&format!("`{word}`"))).collect();
     assert!(missing.is_empty(), "docs/zh/concepts.md does not name {missing:?}");
 }
+
+/// Options, fields and problems of a page: what a reader types or looks for.
+fn names_to_type(page: &str) -> BTreeSet<String> {
+    let words = page.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c));
+    let is_name = |word: &&str| {
+        (word.starts_with("--") && word.len() > 4) || (word.starts_with("leitong_") && word.len() > 9)
+    };
+    let mut names: BTreeSet<String> = words.filter(is_name).map(str::to_owned).collect();
+    let code = page.split('`').skip(1).step_by(2);
+    let is_problem =
+        |code: &&str| code.contains('-') && code.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    names.extend(code.filter(is_problem).map(str::to_owned));
+    // Cargo's, in a sentence about measurements.
+    names.remove("--bench");
+    names
+}
+
+/// A reader who knows only Chinese finds everything that the English pages about corpora and the API name.
+#[test]
+fn the_chinese_pages_name_all_options_fields_and_problems() {
+    for (page, least) in [("corpora.md", 50), ("api.md", 15)] {
+        let [english, chinese] =
+            ["docs", "docs/zh"].map(|book| names_to_type(&read(Path::new(book).join(page))));
+        assert!(english.len() >= least, "{page}: {english:?}");
+        let missing: Vec<_> = english.difference(&chinese).collect();
+        assert!(missing.is_empty(), "docs/zh/{page} does not name {missing:?}");
+    }
+}
+
+/// The first commands of the Chinese page about corpora do the whole job.
+#[test]
+fn the_commands_of_the_chinese_page_about_corpora_run_as_they_stand() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let examples = folder.path().join("examples");
+    fs::create_dir(&examples).expect("a folder");
+    fs::copy("examples/pages.jsonl", examples.join("pages.jsonl")).expect("pages");
+    let page = read("docs/zh/corpora.md");
+    let block =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");
+    let commands: Vec<&str> = block.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    assert!(commands.len() >= 4 && commands.iter().all(|line| line.starts_with("leitong ")), "{commands:?}");
+    let program = Path::new(env!("CARGO_BIN_EXE_leitong")).parent().expect("a folder");
+    let path = std::env::join_paths([program, Path::new("/usr/bin"), Path::new("/bin")]).expect("a path");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-euc", &commands.join("\n")]).current_dir(&folder).env("PATH", path);
+    let run = shell.output().expect("a shell");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    for written in ["kept.jsonl", "dropped.jsonl", "report.html", "audit.jsonl", "review.html", "texts.jsonl"]
+    {
+        assert!(fs::metadata(folder.path().join(written)).is_ok_and(|file| file.len() > 0), "{written}");
+    }
+}

@@ -11,6 +11,7 @@ mod debian;
 mod dockerfile;
 mod ignore;
 mod image;
+mod install;
 mod kubernetes;
 mod package;
 mod systemd;
