@@ -4,7 +4,8 @@
 //! A shingle is a run of `size` terms, hashed. `sample` chooses which are kept:
 //! * `super-shingles` (Fetterly, Manasse & Najork 2003): 84 min-wise hashes, folded 14 each into 6
 //!   super-shingles; near iff at least 2 are equal. 48 bytes;
-//! * `all`: every shingle, 4 bytes each; near iff the Jaccard similarity is above `resemblance_above` (paper 002: 0.95).
+//! * `all`: every shingle, 4 bytes each; near iff the Jaccard similarity is above `resemblance_above` (paper 002:
+//!   0.95).
 //!
 //! Keys: the super-shingles, or as many of the smallest hashes as are needed for any two sets above the
 //! threshold to share one. Both are exact.

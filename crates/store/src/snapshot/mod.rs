@@ -176,8 +176,8 @@ pub enum SnapshotError {
         known: u32,
     },
     /// A Leitong from before the first release wrote the file.
-    #[error("{}: format version {found} is older than {known}; begin with an empty table, or use the version that wrote \
-             it", path.display())]
+    #[error("{}: format version {found} is older than {known}; begin with an empty table, or use the version that \
+             wrote it", path.display())]
     TooOld {
         /// The file.
         path: PathBuf,

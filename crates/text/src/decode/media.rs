@@ -92,8 +92,8 @@ const READ: &str =
     "xhtml+xml vnd.wap.xhtml+xml html text txt unknown x-unknown x-httpd-php php x-php markdown xhtml";
 
 /// Elements at the start of a body that make it an HTML page although its `Content-Type` says otherwise.
-const FIRST_ELEMENTS: &str = "html head body title meta link base style script noscript div p table center main article \
-    section header nav form h1 h2 h3 h4 ul ol span a br font b img strong pre dl hr frameset iframe blockquote";
+const FIRST_ELEMENTS: &str = "html head body title meta link base style script noscript div p table center main \
+    article section header nav form h1 h2 h3 h4 ul ol span a br font b img strong pre dl hr frameset iframe blockquote";
 
 /// Number of bytes in which control bytes are counted.
 const CONTROL_LOOKED_AT: usize = 4096;
