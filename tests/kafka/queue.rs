@@ -1,5 +1,4 @@
-//! The changelog as a queue: expired records are deleted, missing unexpired ones are always noticed, and a
-//! changelog of an older version is continued.
+//! The changelog as a queue: expired records are deleted, and missing unexpired ones are always noticed.
 
 use leitong_base::proto;
 use prost::Message as _;
@@ -96,61 +95,4 @@ fn records_that_a_stranger_deletes_halt_the_partition() {
         &format!("the centroids {first} to {} are missing from the changelog", first + 74),
     );
     assert_eq!(installation.verdicts().len(), 300, "nothing was decided without them");
-}
-
-#[test]
-fn a_changelog_of_an_older_version_is_continued() {
-    let installation = Installation::new(&bootstrap(), "older", &settings(86_400));
-    let rows = pages(0, 900, 400);
-    drain(&installation, &rows[..400], &rows[..400], &[]);
-    // The older version wrote no numbers, but tombstones.
-    let newer = changelog(&installation);
-    let last = newer.iter().rev().find_map(position).expect("a position");
-    let expired = (last.founded.expect("a number") - last.centroid_count) as usize;
-    let plain = |row: &Row| {
-        let value = proto::Centroid { format_version: 1, number: None, ..centroid(row)? }.encode_to_vec();
-        Some(Row { key: row.key.clone(), value: Some(value), ..Row::default() })
-    };
-    let mut older: Vec<Row> = newer.iter().filter_map(plain).collect();
-    let tombstone = |row: &Row| Row { key: row.key.clone(), ..Row::default() };
-    let tombstones: Vec<Row> = older[..expired].iter().map(tombstone).collect();
-    older.extend(tombstones);
-    let unnumbered = proto::Position {
-        format_version: 1,
-        founded: None,
-        table_id: None,
-        dead_below: 0,
-        dead_before_ms: None,
-        oldest_log_offset: None,
-        changelog_topic_id: None,
-        ..last
-    };
-    older.push(Row {
-        key: Some(b"position".to_vec()),
-        value: Some(unnumbered.encode_to_vec()),
-        ..Row::default()
-    });
-    let (admin, topic) = (Admin::new(&installation), installation.topic("centroids"));
-    admin.delete_topic(&topic);
-    admin.create_topic(&topic, 1, &QUEUE);
-    topics::produce(&installation.bootstrap, &topic, &older);
-
-    let mut worker = installation.worker(&[]);
-    assert_restored(&worker);
-    installation.feed(&rows[400..450], 450);
-    worker.kill();
-    // A few centroids have numbers now, and most do not.
-    installation.configure(&settings(1));
-    let mut worker = installation.worker(&[]);
-    assert_restored(&worker);
-    installation.feed(&rows[450..], 900);
-    wait_until("what has expired is deleted", || {
-        let changelog = changelog(&installation);
-        changelog.iter().all(|row| centroid(row).is_none_or(|centroid| centroid.number.is_some()))
-    });
-    worker.kill();
-    let mut worker = installation.worker(&[]);
-    assert_restored(&worker);
-    assert_eq!(worker.terminate(), 0);
-    assert_as_replayed(&installation, &rows);
 }

@@ -9,6 +9,7 @@ pub mod hashed;
 pub mod limits;
 pub mod markup;
 pub mod mix;
+mod named;
 pub mod proto;
 pub mod random;
 pub mod record;

@@ -85,39 +85,18 @@ pub struct Recrawl {
     pub left: Option<Left>,
 }
 
-/// The change of a page since its last crawl.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RecrawlOutcome {
-    /// The main text is the same, except for white space.
-    Unchanged,
-    /// The main text is different.
-    Changed,
-    /// The main text is different, and moved the page to another cluster, whose canonical page is another page.
-    Copy,
-    /// The page was withdrawn.
-    Withdrawn,
-}
-
-impl RecrawlOutcome {
-    /// All outcomes, in the order of their numbers on the wire.
-    pub const ALL: [Self; 4] = [Self::Unchanged, Self::Changed, Self::Copy, Self::Withdrawn];
-
-    /// Returns the name in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unchanged => "UNCHANGED",
-            Self::Changed => "CHANGED",
-            Self::Copy => "COPY",
-            Self::Withdrawn => "WITHDRAWN",
-        }
-    }
-
-    /// Returns the number on the wire, from 1.
-    #[must_use]
-    pub fn number(self) -> i32 {
-        self as i32 + 1
+leitong_base::named! {
+    /// The change of a page since its last crawl.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum RecrawlOutcome {
+        /// The main text is the same, except for white space.
+        Unchanged = "UNCHANGED",
+        /// The main text is different.
+        Changed = "CHANGED",
+        /// The main text is different, and moved the page to another cluster, whose canonical page is another page.
+        Copy = "COPY",
+        /// The page was withdrawn.
+        Withdrawn = "WITHDRAWN",
     }
 }
 

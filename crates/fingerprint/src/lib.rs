@@ -50,7 +50,9 @@ pub trait Detector: Send + Sync {
     fn fingerprint_settings(&self) -> Value;
 
     /// Returns the settings that decide whether two fingerprints are near. They are part of the cluster hash.
-    fn near_settings(&self) -> Value;
+    fn near_settings(&self) -> Value {
+        Value::Null
+    }
 
     /// Returns the fingerprint of a text, or `None` if there is too little to judge.
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>>;
@@ -70,7 +72,9 @@ pub trait Detector: Send + Sync {
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
     /// Adds the keys under which all centroids near this fingerprint are found.
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        self.insert_keys(fingerprint, keys);
+    }
 
     /// Returns a key, both inserted and probed, that all fingerprints at distance 0 from this one have; `None` if
     /// there is no such key. No centroid can be nearer than one that this key finds. So a page whose text was seen
@@ -160,10 +164,14 @@ pub trait Detector: Send + Sync {
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison;
 
     /// Returns the distance as verdicts show it.
-    fn distance(&self, distance: u32) -> f64;
+    fn distance(&self, distance: u32) -> f64 {
+        to_display(distance)
+    }
 
     /// Returns the similarity as verdicts show it: from 0 to 1, rounded to four digits.
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64;
+    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
+        to_display(10_000 - self.compare(a, b).distance)
+    }
 
     /// Returns the share of each text that is in the other one, if fingerprints show it.
     fn shares(&self, _a: &[u8], _b: &[u8]) -> Option<Shares> {
@@ -183,11 +191,15 @@ pub trait Detector: Send + Sync {
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value>;
 
     /// Returns the fingerprint, or the part that identifies it, in hexadecimal as verdicts show it.
-    fn display(&self, fingerprint: &[u8]) -> String;
+    fn display(&self, fingerprint: &[u8]) -> String {
+        fingerprint.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
 
     /// Returns the lines of a configuration file that set the threshold to this distance. Near pairs must meet
     /// the other conditions, too. `None` if the detector has no such threshold.
-    fn threshold_setting(&self, distance: u32) -> Option<String>;
+    fn threshold_setting(&self, _distance: u32) -> Option<String> {
+        None
+    }
 }
 
 /// Centroids of which very many share a key, such as the pages of one template. It finds those that may be near

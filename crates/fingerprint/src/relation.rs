@@ -9,23 +9,24 @@ use super::Shares;
 /// same, and one without its last third is an excerpt.
 const WHOLE: u32 = 8_000;
 
-/// The relation of a page's text to that of its cluster's canonical page, or to that of the related page
-/// named in its verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Relation {
-    /// Each contains the other: one text, perhaps edited.
-    Same,
-    /// The canonical page contains the page, and says more.
-    Excerpt,
-    /// The page contains the canonical page, and says more.
-    Extends,
-    /// Each has much that the other lacks.
-    Overlaps,
-    /// Each contains most of the other, but the detector treats them as two texts: short pages of one series.
-    Alike,
-    /// Both are pages of one article in several parts, whether their texts have anything in common or not.
-    Part,
+leitong_base::named! {
+    /// The relation of a page's text to that of its cluster's canonical page, or to that of the related page
+    /// named in its verdict.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    pub enum Relation {
+        /// Each contains the other: one text, perhaps edited.
+        Same = "SAME",
+        /// The canonical page contains the page, and says more.
+        Excerpt = "EXCERPT",
+        /// The page contains the canonical page, and says more.
+        Extends = "EXTENDS",
+        /// Each has much that the other lacks.
+        Overlaps = "OVERLAPS",
+        /// Each contains most of the other, but the detector treats them as two texts: short pages of one series.
+        Alike = "ALIKE",
+        /// Both are pages of one article in several parts, whether their texts have anything in common or not.
+        Part = "PART",
+    }
 }
 
 impl Relation {
@@ -48,29 +49,6 @@ impl Relation {
             Self::Same => Self::Alike,
             relation => relation,
         }
-    }
-
-    /// All relations, in the order of their numbers on the wire.
-    pub const ALL: [Self; 6] =
-        [Self::Same, Self::Excerpt, Self::Extends, Self::Overlaps, Self::Alike, Self::Part];
-
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "SAME",
-            Self::Excerpt => "EXCERPT",
-            Self::Extends => "EXTENDS",
-            Self::Overlaps => "OVERLAPS",
-            Self::Alike => "ALIKE",
-            Self::Part => "PART",
-        }
-    }
-
-    /// Returns the number used on the wire, from 1.
-    #[must_use]
-    pub fn number(self) -> i32 {
-        self as i32 + 1
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn run(output: &Path, parts: Parts, folder: &Path) -> anyhow::Result<
     let position = super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?;
     let next = position.next_log_offset;
     let read = |id| TableSizes::read(folder, id, next).context("cannot read the sizes of clusters");
-    let Some(sizes) = TableDir::id_of(&position).map(read).transpose()?.flatten() else {
+    let Some(sizes) = position.table_id.map(read).transpose()?.flatten() else {
         bail!(
             "{}: has no sizes of clusters; `leitong dedup --table` with --cluster-sizes counts the documents of its run",
             folder.display()

@@ -4,76 +4,76 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The reason why no page could be read from a record. It is a field of the dead letter and a label of the
-/// metric that counts dead letters. Variants are sorted by name, and reports keep that order.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Cause {
+/// Defines the causes from their names.
+macro_rules! causes {
+    ($($(#[$doc:meta])* $Cause:ident = $label:literal,)*) => {
+        /// The reason why no page could be read from a record. It is a field of the dead letter and a label of the
+        /// metric that counts dead letters. Variants are sorted by name, and reports keep that order.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Cause {
+            $($(#[$doc])* $Cause,)*
+            /// A cause that this version does not know. A newer version of Leitong wrote it to the log.
+            Other(Box<str>),
+        }
+
+        impl Cause {
+            /// All causes that this version can report.
+            pub const ALL: [Self; [$($label),*].len()] = [$(Self::$Cause),*];
+
+            /// Returns the label in metrics. The number of different labels is bounded.
+            #[must_use]
+            pub fn label(&self) -> &'static str {
+                match self {
+                    $(Self::$Cause => $label,)*
+                    Self::Other(_) => Self::OTHER_LABEL,
+                }
+            }
+        }
+    };
+}
+
+causes! {
     /// The body is marked as base64, but it is not valid base64.
-    BadBase64,
+    BadBase64 = "BAD_BASE64",
     /// The message key should hold the url, but it is not text.
-    BadKey,
+    BadKey = "BAD_KEY",
     /// The body should be in a WARC file, but it is not there.
-    BodyNotFound,
+    BodyNotFound = "BODY_NOT_FOUND",
     /// A row of a CSV file cannot be read.
-    BrokenCsv,
+    BrokenCsv = "BROKEN_CSV",
     /// The value is not valid JSON, or not valid UTF-8.
-    BrokenJson,
+    BrokenJson = "BROKEN_JSON",
     /// A record of the fingerprint log cannot be decoded.
-    BrokenLogRecord,
+    BrokenLogRecord = "BROKEN_LOG_RECORD",
     /// The value is not a `leitong.v1.Page`.
-    BrokenProtobuf,
+    BrokenProtobuf = "BROKEN_PROTOBUF",
     /// Some rows of a Parquet or Arrow file, or the whole file, cannot be read.
-    BrokenTable,
+    BrokenTable = "BROKEN_TABLE",
     /// The record is not a WARC record, or its length is wrong.
-    BrokenWarc,
+    BrokenWarc = "BROKEN_WARC",
     /// The page id exceeds the limit.
-    IdTooLong,
+    IdTooLong = "ID_TOO_LONG",
     /// A bug in Leitong.
-    Internal,
+    Internal = "INTERNAL",
     /// The url is missing or empty.
-    MissingUrl,
+    MissingUrl = "MISSING_URL",
     /// The value is missing or `null`.
-    NullValue,
+    NullValue = "NULL_VALUE",
     /// The input has a format that is not supported.
-    OtherFormat,
+    OtherFormat = "OTHER_FORMAT",
     /// The message withdraws a page, but `recrawls.enabled` is false.
-    RecrawlsOff,
+    RecrawlsOff = "RECRAWLS_OFF",
     /// The value cannot be decompressed within the limits for its size and its number of codings.
-    StillPacked,
+    StillPacked = "STILL_PACKED",
     /// The input ends too early.
-    TruncatedInput,
+    TruncatedInput = "TRUNCATED_INPUT",
     /// The url exceeds the limit.
-    UrlTooLong,
+    UrlTooLong = "URL_TOO_LONG",
     /// A field has the wrong type.
-    WrongType,
-    /// A cause that this version does not know. A newer version of Leitong wrote it to the log.
-    Other(Box<str>),
+    WrongType = "WRONG_TYPE",
 }
 
 impl Cause {
-    /// All causes that this version can report.
-    pub const ALL: [Self; 19] = [
-        Self::BadBase64,
-        Self::BadKey,
-        Self::BodyNotFound,
-        Self::BrokenCsv,
-        Self::BrokenJson,
-        Self::BrokenLogRecord,
-        Self::BrokenProtobuf,
-        Self::BrokenTable,
-        Self::BrokenWarc,
-        Self::IdTooLong,
-        Self::Internal,
-        Self::MissingUrl,
-        Self::NullValue,
-        Self::OtherFormat,
-        Self::RecrawlsOff,
-        Self::StillPacked,
-        Self::TruncatedInput,
-        Self::UrlTooLong,
-        Self::WrongType,
-    ];
-
     /// The [`label`](Self::label) for causes that this version does not know.
     pub const OTHER_LABEL: &str = "OTHER";
 
@@ -83,33 +83,6 @@ impl Cause {
         match self {
             Self::Other(word) => word,
             known => known.label(),
-        }
-    }
-
-    /// Returns the label in metrics. The number of different labels is bounded.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        match self {
-            Self::BadBase64 => "BAD_BASE64",
-            Self::BadKey => "BAD_KEY",
-            Self::BodyNotFound => "BODY_NOT_FOUND",
-            Self::BrokenCsv => "BROKEN_CSV",
-            Self::BrokenJson => "BROKEN_JSON",
-            Self::BrokenLogRecord => "BROKEN_LOG_RECORD",
-            Self::BrokenTable => "BROKEN_TABLE",
-            Self::BrokenProtobuf => "BROKEN_PROTOBUF",
-            Self::BrokenWarc => "BROKEN_WARC",
-            Self::IdTooLong => "ID_TOO_LONG",
-            Self::Internal => "INTERNAL",
-            Self::MissingUrl => "MISSING_URL",
-            Self::NullValue => "NULL_VALUE",
-            Self::OtherFormat => "OTHER_FORMAT",
-            Self::RecrawlsOff => "RECRAWLS_OFF",
-            Self::StillPacked => "STILL_PACKED",
-            Self::TruncatedInput => "TRUNCATED_INPUT",
-            Self::UrlTooLong => "URL_TOO_LONG",
-            Self::WrongType => "WRONG_TYPE",
-            Self::Other(_) => Self::OTHER_LABEL,
         }
     }
 

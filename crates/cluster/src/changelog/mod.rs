@@ -8,8 +8,7 @@
 //!
 //! The *number* of a centroid is the number of centroids in all corpora that were founded before it in the
 //! log partition, so there are no gaps. The position record says which centroids have not expired. Brokers
-//! may delete all records before the first of these. Up to format version 1, the topic was compacted,
-//! centroids had no numbers, and tombstones removed the oldest centroid.
+//! may delete all records before the first of these.
 
 mod centroid;
 mod crawl;
@@ -51,13 +50,12 @@ const TEXTS_SUFFIX: &[u8] = b"/texts";
 pub struct ChangelogRecord {
     /// [`POSITION_KEY`], or a cluster id with an optional suffix.
     pub key: Vec<u8>,
-    /// The encoded message. `None` is a tombstone, which only older versions wrote.
+    /// The encoded message.
     pub value: Option<Vec<u8>>,
 }
 
 impl ChangelogRecord {
-    /// Format version of the changelog and its snapshots. Since version 2 centroids are numbered and removed only
-    /// when they expire. An older reader would mistake all records of the changelog for the current table.
+    /// Format version of the changelog and its snapshots. Version 1 had no numbers, and is not read any more.
     pub const FORMAT_VERSION: u32 = 2;
     /// Format version of changelogs that name canonical pages other than the founders of clusters. An older
     /// reader would name the wrong pages in verdicts.
@@ -255,11 +253,11 @@ impl Bounds {
 }
 
 impl TextBounds {
-    /// Returns the bounds of texts in a position record, or `None` if an older version wrote it.
+    /// Returns the bounds of texts in a position record.
     #[must_use]
-    pub fn from_position(position: &proto::Position) -> Option<Self> {
+    pub fn from_position(position: &proto::Position) -> Self {
         let (dead_below, needed_from) = (position.texts_dead_below, position.texts_needed_from);
-        position.texts.map(|counted| Self { counted, dead_below, needed_from })
+        Self { counted: position.texts.unwrap_or_default(), dead_below, needed_from }
     }
 }
 

@@ -183,7 +183,7 @@ impl Restoration {
         })?;
         self.check_log(id.log_generation)?;
         match value {
-            None => self.take_tombstone(id.log_offset),
+            None => Err(damaged("a record without a value")),
             Some(value) if key.ends_with(TEXTS_SUFFIX) => {
                 let texts = known_message(value)?.texts;
                 let texts = texts.ok_or_else(|| wrong_texts(id.log_offset, "are missing"))?;
@@ -227,25 +227,23 @@ impl Restoration {
         }
         let centroid =
             Centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
-        if message.number > Some(Restoration::NUMBER_MAX) {
-            return Err(RestoreError::Damaged(format!(
+        let number = message.number.filter(|number| *number <= Restoration::NUMBER_MAX).ok_or_else(|| {
+            RestoreError::Damaged(format!(
                 "the centroid at offset {log_offset} of the log has an invalid number"
-            )));
-        }
+            ))
+        })?;
         let out_of_order = || {
             RestoreError::Damaged(format!("the centroid at offset {log_offset} of the log is out of order"))
         };
         if centroid.log_offset != log_offset || self.newest >= Some(log_offset) {
             return Err(out_of_order());
         }
-        match (message.number, self.clusterer.founded()) {
-            (Some(number), next) if self.numbered && number > next => {
-                return Err(RestoreError::Gap { first: next, last: number - 1 });
-            }
-            (Some(number), next) if self.numbered && number < next => return Err(out_of_order()),
-            // An older version wrote the centroids before it.
-            (Some(number), next) if self.newest.is_some() && number != next => return Err(out_of_order()),
-            (Some(number), _) if !self.numbered && self.newest.is_none() => self.start_at(number),
+        if !self.numbered {
+            self.start_at(number);
+        }
+        match self.clusterer.founded() {
+            next if number > next => return Err(RestoreError::Gap { first: next, last: number - 1 }),
+            next if number < next => return Err(out_of_order()),
             _ => {}
         }
         self.newest = Some(log_offset);
@@ -304,19 +302,6 @@ impl Restoration {
         Ok(())
     }
 
-    /// Takes a tombstone of an older version: it removes the oldest centroid, or one that was compacted away.
-    /// It is ignored once a position has named the first centroid that counts.
-    fn take_tombstone(&mut self, log_offset: u64) -> Result<(), RestoreError> {
-        let known = self.clusterer.oldest_log_offset()?.is_some_and(|oldest| oldest <= log_offset);
-        let counts = known && !self.numbered && self.newest >= Some(log_offset);
-        if counts && !self.clusterer.evict_oldest(log_offset)? {
-            return Err(RestoreError::Damaged(format!(
-                "the centroid at offset {log_offset} of the log was evicted out of order"
-            )));
-        }
-        Ok(())
-    }
-
     fn take_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
         known(position.format_version)?;
         let damaged = |what: String| Err(RestoreError::Damaged(what));
@@ -324,40 +309,35 @@ impl Restoration {
         if known_id.is_some() && known_id != position.table_id {
             return damaged("it holds the positions of two tables".to_owned());
         }
-        if let Some(founded) = position.founded {
-            if founded > Restoration::NUMBER_MAX {
-                return damaged("a position record with an invalid number of centroids".to_owned());
-            }
-            if position.crawls > Some(Restoration::NUMBER_MAX)
-                || position.crawls_dead_below > Restoration::NUMBER_MAX
-            {
-                return damaged("a position record with an invalid number of crawls".to_owned());
-            }
-            if self.newest.is_none() && !self.numbered {
-                self.start_at(founded);
-            }
-            let next = self.clusterer.founded();
-            if founded < next && self.newest.is_none() {
-                return Ok(()); // from before the place where the restoration began
-            }
-            if founded > next {
-                return Err(RestoreError::Gap { first: next, last: founded - 1 });
-            }
-            if founded < next || position.centroid_count > founded || position.dead_below > founded {
-                return damaged(format!(
-                    "a position record counts {founded} centroids, but {next} were read before it"
-                ));
-            }
-            // Centroids of older versions are numbered backwards from here.
-            self.numbered = true;
-            self.clusterer.evict_below(founded - position.centroid_count);
+        let Some(founded) = position.founded.filter(|founded| *founded <= Restoration::NUMBER_MAX) else {
+            return damaged("a position record with an invalid number of centroids".to_owned());
+        };
+        if position.crawls > Some(Restoration::NUMBER_MAX)
+            || position.crawls_dead_below > Restoration::NUMBER_MAX
+        {
+            return damaged("a position record with an invalid number of crawls".to_owned());
         }
-        if let Some(bounds) = TextBounds::from_position(&position) {
-            if bounds.counted > Restoration::NUMBER_MAX || bounds.dead_below > bounds.counted {
-                return damaged("a position record with an invalid number of texts".to_owned());
-            }
-            self.clusterer.restore_text_bounds(bounds);
+        if !self.numbered {
+            self.start_at(founded);
         }
+        let next = self.clusterer.founded();
+        if founded < next && self.newest.is_none() {
+            return Ok(()); // from before the place where the restoration began
+        }
+        if founded > next {
+            return Err(RestoreError::Gap { first: next, last: founded - 1 });
+        }
+        if founded < next || position.centroid_count > founded || position.dead_below > founded {
+            return damaged(format!(
+                "a position record counts {founded} centroids, but {next} were read before it"
+            ));
+        }
+        self.clusterer.evict_below(founded - position.centroid_count);
+        let bounds = TextBounds::from_position(&position);
+        if bounds.counted > Restoration::NUMBER_MAX || bounds.dead_below > bounds.counted {
+            return damaged("a position record with an invalid number of texts".to_owned());
+        }
+        self.clusterer.restore_text_bounds(bounds);
         if let Some(counted) = position.crawls {
             self.clusterer.restore_crawl_bounds((counted, position.crawls_dead_below));
         }
@@ -424,29 +404,15 @@ impl Restoration {
             return Err(RestoreError::OtherTable { number });
         }
         let mut clusterer = self.clusterer;
-        if let Some(founded) = saved.founded {
-            // There may be centroids of a transaction whose position is missing.
-            if clusterer.founded() != founded || self.founded > founded {
-                let read = clusterer.founded();
-                return Err(RestoreError::Damaged(format!(
-                    "{read} centroids were read, but the position record counts {founded}"
-                )));
-            }
-            evict_expired(&mut clusterer, &saved, founded)?;
+        let founded = saved.founded.unwrap_or_default();
+        // There may be centroids of a transaction whose position is missing.
+        if clusterer.founded() != founded || self.founded > founded {
+            let read = clusterer.founded();
+            return Err(RestoreError::Damaged(format!(
+                "{read} centroids were read, but the position record counts {founded}"
+            )));
         }
-        if saved.founded.is_none() && self.numbered {
-            return Err(RestoreError::Damaged(
-                "a position record of an older version comes after newer records".to_owned(),
-            ));
-        }
-        let count = clusterer.centroid_count() as u64;
-        if saved.centroid_count != count {
-            let message =
-                format!("{count} centroids were read, but the position record says {}", saved.centroid_count);
-            return Err(RestoreError::Damaged(message));
-        }
-        // If the position of a transaction is missing, its centroid and its tombstone would leave the count
-        // unchanged.
+        evict_expired(&mut clusterer, &saved, founded)?;
         if let Some(newest) = self.newest.filter(|newest| *newest >= saved.next_log_offset) {
             return Err(RestoreError::Damaged(format!(
                 "a centroid was founded at offset {newest} of the log, but the position record says that the log was \
@@ -477,7 +443,7 @@ fn evict_expired(
 ) -> Result<(), RestoreError> {
     let first = founded.saturating_sub(saved.centroid_count);
     clusterer.evict_below(first);
-    if TextBounds::from_position(saved).is_some_and(|bounds| !clusterer.has_all_texts(bounds)) {
+    if !clusterer.has_all_texts(TextBounds::from_position(saved)) {
         return Err(RestoreError::Damaged("texts of pages that joined clusters are missing".to_owned()));
     }
     let held = founded - clusterer.centroid_count() as u64;
@@ -566,6 +532,9 @@ fn other_log() -> RestoreError {
 fn known(format_version: u32) -> Result<(), RestoreError> {
     match format_version {
         0 => Err(RestoreError::Damaged("a record without a format version".to_owned())),
+        1 => {
+            Err(RestoreError::Damaged("a record of format version 1, which is not read any more".to_owned()))
+        }
         found if found > ChangelogRecord::FORMAT_VERSION_MAX => Err(RestoreError::TooNew { found }),
         _ => Ok(()),
     }

@@ -64,20 +64,6 @@ impl Clusterer {
         }
     }
 
-    /// Removes the oldest centroid if it was founded at `log_offset`. Returns false if it was not.
-    ///
-    /// # Errors
-    /// [`TableFault`].
-    pub fn evict_oldest(&mut self, log_offset: u64) -> Result<bool, TableFault> {
-        self.attempt(|table| {
-            let is_oldest = table.oldest_log_offset()? == Some(log_offset);
-            if is_oldest {
-                table.remove_oldest();
-            }
-            Ok(is_oldest)
-        })
-    }
-
     /// Returns the log offset at which the oldest centroid was founded.
     ///
     /// # Errors

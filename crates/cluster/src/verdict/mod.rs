@@ -21,34 +21,19 @@ use leitong_fingerprint::relation::Relation;
 use leitong_fingerprint::{Shares, to_display};
 pub use recrawl::{LeftCluster, RecrawlNote};
 
-/// The classification of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Kind {
-    /// The page founds a new cluster.
-    Unique,
-    /// The text equals the centroid's text, apart from white space and the width of characters.
-    ExactDuplicate,
-    /// The detector considers the text near to the centroid's text, or the text equals that of another page of
-    /// the cluster.
-    NearDuplicate,
-    /// There is nothing to compare; see [`Verdict::reason`].
-    Undecidable,
-}
-
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Unique, Self::ExactDuplicate, Self::NearDuplicate, Self::Undecidable];
-
-    /// Returns the name in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unique => "UNIQUE",
-            Self::ExactDuplicate => "EXACT_DUPLICATE",
-            Self::NearDuplicate => "NEAR_DUPLICATE",
-            Self::Undecidable => "UNDECIDABLE",
-        }
+leitong_base::named! {
+    /// The classification of a page.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Kind {
+        /// The page founds a new cluster.
+        Unique = "UNIQUE",
+        /// The text equals the centroid's text, apart from white space and the width of characters.
+        ExactDuplicate = "EXACT_DUPLICATE",
+        /// The detector considers the text near to the centroid's text, or the text equals that of another page of
+        /// the cluster.
+        NearDuplicate = "NEAR_DUPLICATE",
+        /// There is nothing to compare; see [`Verdict::reason`].
+        Undecidable = "UNDECIDABLE",
     }
 }
 

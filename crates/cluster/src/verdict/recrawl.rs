@@ -30,26 +30,16 @@ pub struct RecrawlNote {
     pub successor_url: Option<String>,
 }
 
-/// The state of a cluster that a page has left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum LeftCluster {
-    /// Another page was canonical before, and still is.
-    Remains,
-    /// Another page is canonical from now on.
-    Successor,
-    /// No known page is left in the cluster.
-    Ended,
-}
-
-impl LeftCluster {
-    /// All variants, in the order of their numbers on the wire.
-    pub const ALL: [Self; 3] = [Self::Remains, Self::Successor, Self::Ended];
-
-    /// Returns the number on the wire, from 1.
-    #[must_use]
-    pub fn number(self) -> i32 {
-        self as i32 + 1
+leitong_base::named! {
+    /// The state of a cluster that a page has left.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum LeftCluster {
+        /// Another page was canonical before, and still is.
+        Remains = "REMAINS",
+        /// Another page is canonical from now on.
+        Successor = "SUCCESSOR",
+        /// No known page is left in the cluster.
+        Ended = "ENDED",
     }
 }
 

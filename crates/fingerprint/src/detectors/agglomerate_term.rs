@@ -330,10 +330,6 @@ impl Detector for AgglomerateTerm {
         self.keys(&vector(fingerprint), keys);
     }
 
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.keys(&vector(fingerprint), keys);
-    }
-
     fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
         let may_be_near = || {
             let prepared = Prepared::new(&vector(fingerprint));
@@ -352,14 +348,6 @@ impl Detector for AgglomerateTerm {
         let similarity = self.similarity_of(&a, &b);
         let near = similarity >= self.similarity_min && !self.shared_key_sizes(&a, &b).is_empty();
         Comparison { distance: 10_000 - similarity, near }
-    }
-
-    fn distance(&self, distance: u32) -> f64 {
-        to_display(distance)
-    }
-
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        to_display(self.similarity_of(&vector(a), &vector(b)))
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {

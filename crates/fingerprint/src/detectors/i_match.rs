@@ -2,11 +2,10 @@
 //! discriminating terms.
 //!
 //! It sorts and hashes the distinct terms that are rare enough: IDF of at least `idf_min` (paper 001), or the
-//! `terms_max` of the highest IDF (paper 000). Two texts are near iff a hash is equal, so one additional term
-//! changes the result. Several *lexicons* (Kołcz, Chowdhury & Alspector 2004) soften that: each except the
-//! first leaves out a random part of all terms, and texts that are near by any of them are near.
+//! `terms_max` of the highest IDF (paper 000). Two texts are near iff the hash is equal, so one additional term
+//! changes the result.
 //!
-//! Encoding: one hash per lexicon, 8 bytes, big-endian. The keys are the same hashes. Exact.
+//! Encoding: the hash, 8 bytes, big-endian. It is also the key. Exact.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::idf::{IdfTable, from_decades};
 use crate::resources::{ResourceError, Resources};
 use crate::secret::{Purpose, TextHash};
-use crate::{Comparison, Detector, basis_points, to_display};
+use crate::{Comparison, Detector};
 use leitong_text::segment::{DistinctTerm, Terms};
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
@@ -36,12 +35,6 @@ pub struct IMatchConfig {
     /// Maximum number of terms that are hashed, the rarest (`top`).
     #[schemars(range(min = 3, max = 1_000))]
     pub(crate) terms_max: usize,
-    /// Number of lexicons; 1 is the papers' method.
-    #[schemars(range(min = 1, max = 32))]
-    pub(crate) lexicons: usize,
-    /// Share of all terms that each lexicon except the first leaves out.
-    #[schemars(range(min = 0, max = 1))]
-    pub(crate) lexicon_leaves_out: f64,
 }
 
 /// Terms that are hashed.
@@ -56,13 +49,7 @@ pub(crate) enum Selection {
 
 impl Default for IMatchConfig {
     fn default() -> Self {
-        Self {
-            selection: Selection::IdfMin,
-            idf_min: 0.5,
-            terms_max: 20,
-            lexicons: 1,
-            lexicon_leaves_out: 0.3,
-        }
+        Self { selection: Selection::IdfMin, idf_min: 0.5, terms_max: 20 }
     }
 }
 
@@ -72,7 +59,12 @@ impl IMatchConfig {
     /// # Errors
     /// [`ResourceError`] if the IDF table cannot be used.
     pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
-        Ok(Box::new(IMatch::new(self, resources)?))
+        Ok(Box::new(IMatch {
+            idf: IdfTable::new(&resources.idf)?,
+            idf_min: from_decades(self.idf_min),
+            hash: TextHash::new(resources.secret.as_ref(), Purpose::Texts),
+            config: self.clone(),
+        }))
     }
 }
 
@@ -82,69 +74,7 @@ struct IMatch {
     config: IMatchConfig,
     idf: IdfTable,
     idf_min: u32,
-    term_hash: TextHash,
-    text_hash: TextHash,
-}
-
-impl IMatch {
-    fn new(config: &IMatchConfig, resources: &Resources) -> Result<Self, ResourceError> {
-        let idf = IdfTable::new(&resources.idf)?;
-        let secret = resources.secret.as_ref();
-        Ok(Self {
-            config: config.clone(),
-            idf,
-            idf_min: from_decades(config.idf_min),
-            term_hash: TextHash::new(secret, Purpose::Terms),
-            text_hash: TextHash::new(secret, Purpose::Texts),
-        })
-    }
-
-    /// Returns true if a lexicon contains a term.
-    fn knows(&self, lexicon: usize, term: DistinctTerm, terms: &Terms) -> bool {
-        if lexicon == 0 {
-            return true;
-        }
-        let hash = self.term_hash.hash_term(terms.first(term), || term.hash);
-        let drawn = (hash ^ lexicon as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
-        let drawn = drawn.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
-        (drawn * 10_000) >> 32 >= u64::from(basis_points(self.config.lexicon_leaves_out))
-    }
-
-    fn hash(&self, lexicon: usize, terms: &Terms) -> Option<u64> {
-        let mut chosen: Vec<(u32, DistinctTerm)> = terms
-            .distinct()
-            .iter()
-            .map(|term| (self.idf.idf(*term), *term))
-            .filter(|(idf, term)| match self.config.selection {
-                Selection::IdfMin => *idf >= self.idf_min && self.knows(lexicon, *term, terms),
-                Selection::Top => self.knows(lexicon, *term, terms),
-            })
-            .collect();
-        if self.config.selection == Selection::Top {
-            chosen.sort_unstable_by_key(|(idf, term)| (std::cmp::Reverse(*idf), term.hash));
-            chosen.truncate(self.config.terms_max);
-        }
-        if chosen.len() < TERMS_MIN {
-            return None;
-        }
-        let mut sorted: Vec<&str> = chosen.iter().map(|(_, term)| terms.first(*term)).collect();
-        sorted.sort_unstable();
-        let mut joined = Vec::new();
-        for term in sorted {
-            joined.extend_from_slice(term.as_bytes());
-            joined.push(0x1f);
-        }
-        Some(self.text_hash.hash(&joined))
-    }
-
-    fn equal(a: &[u8], b: &[u8]) -> u32 {
-        a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).filter(|(a, b)| a == b).count() as u32
-    }
-
-    fn keys(fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let hashes = (0_u64..).zip(fingerprint.as_chunks::<8>().0);
-        keys.extend(hashes.map(|(lexicon, hash)| u64::from_be_bytes(*hash).wrapping_add(lexicon)));
-    }
+    hash: TextHash,
 }
 
 impl Detector for IMatch {
@@ -156,53 +86,39 @@ impl Detector for IMatch {
         json!({ "version": VERSION, "settings": self.config, "idf_table": self.idf.contents() })
     }
 
-    fn near_settings(&self) -> Value {
-        Value::Null
-    }
-
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
-        let hashes: Option<Vec<u64>> =
-            (0..self.config.lexicons).map(|lexicon| self.hash(lexicon, terms)).collect();
-        hashes.map(|hashes| hashes.iter().flat_map(|hash| hash.to_be_bytes()).collect())
+        let mut chosen: Vec<(u32, DistinctTerm)> =
+            terms.distinct().iter().map(|term| (self.idf.idf(*term), *term)).collect();
+        match self.config.selection {
+            Selection::IdfMin => chosen.retain(|(idf, _)| *idf >= self.idf_min),
+            Selection::Top => {
+                chosen.sort_unstable_by_key(|(idf, term)| (std::cmp::Reverse(*idf), term.hash));
+                chosen.truncate(self.config.terms_max);
+            }
+        }
+        if chosen.len() < TERMS_MIN {
+            return None;
+        }
+        let mut sorted: Vec<&str> = chosen.iter().map(|(_, term)| terms.first(*term)).collect();
+        sorted.sort_unstable();
+        let joined: Vec<u8> = sorted.iter().flat_map(|term| term.bytes().chain([0x1f])).collect();
+        Some(self.hash.hash(&joined).to_be_bytes().into())
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
-        bytes.len() == 8 * self.config.lexicons
+        bytes.len() == 8
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        Self::keys(fingerprint, keys);
-    }
-
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        Self::keys(fingerprint, keys);
+        keys.extend(fingerprint.first_chunk().map(|hash| u64::from_be_bytes(*hash)));
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
-        let equal = Self::equal(a, b);
-        Comparison { distance: 10_000 - equal * 10_000 / self.config.lexicons as u32, near: equal > 0 }
-    }
-
-    fn distance(&self, distance: u32) -> f64 {
-        to_display(distance)
-    }
-
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        to_display(10_000 - self.compare(a, b).distance)
+        let near = a == b;
+        Comparison { distance: 10_000 * u32::from(!near), near }
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
-        let mut evidence = Map::new();
-        evidence.insert("equal_lexicons".into(), Self::equal(a, b).into());
-        evidence.insert("lexicons".into(), self.config.lexicons.into());
-        evidence
-    }
-
-    fn display(&self, fingerprint: &[u8]) -> String {
-        fingerprint.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    fn threshold_setting(&self, _: u32) -> Option<String> {
-        None
+        Map::from_iter([("equal_terms".to_owned(), Value::Bool(a == b))])
     }
 }

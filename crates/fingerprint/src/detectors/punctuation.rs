@@ -42,22 +42,16 @@ impl PunctuationConfig {
     /// Creates the detector with these settings.
     #[must_use]
     pub fn detector(&self, resources: &Resources) -> Box<dyn Detector> {
-        Box::new(Punctuation::new(self, resources))
+        let hash = TextHash::new(resources.secret.as_ref(), Purpose::Texts);
+        Box::new(Punctuation { mark: self.mark, hash })
     }
 }
 
 /// The detector with its settings.
 #[derive(Debug)]
 struct Punctuation {
-    config: PunctuationConfig,
+    mark: usize,
     hash: TextHash,
-}
-
-impl Punctuation {
-    fn new(config: &PunctuationConfig, resources: &Resources) -> Self {
-        let hash = TextHash::new(resources.secret.as_ref(), Purpose::Texts);
-        Self { config: config.clone(), hash }
-    }
 }
 
 /// Returns the position of the `number`-th mark of `text`, or of the last one if there are fewer.
@@ -77,15 +71,11 @@ impl Detector for Punctuation {
     }
 
     fn fingerprint_settings(&self) -> Value {
-        json!({ "version": VERSION, "mark": self.config.mark })
-    }
-
-    fn near_settings(&self) -> Value {
-        Value::Null
+        json!({ "version": VERSION, "mark": self.mark })
     }
 
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
-        let (before, after) = terms.text().split_at(mark(terms.text(), self.config.mark)?);
+        let (before, after) = terms.text().split_at(mark(terms.text(), self.mark)?);
         let before = before.chars().rev().filter(|c| c.is_alphanumeric()).take(LETTERS);
         let excerpt: String =
             before.chain(after.chars().filter(|c| c.is_alphanumeric()).take(LETTERS)).collect();
@@ -101,33 +91,13 @@ impl Detector for Punctuation {
         keys.extend(fingerprint.first_chunk().map(|hash| u64::from_be_bytes(*hash)));
     }
 
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.insert_keys(fingerprint, keys);
-    }
-
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let near = a == b;
-        Comparison { distance: u32::from(!near), near }
-    }
-
-    fn distance(&self, distance: u32) -> f64 {
-        f64::from(distance)
-    }
-
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        f64::from(u8::from(a == b))
+        Comparison { distance: 10_000 * u32::from(!near), near }
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
         Map::from_iter([("equal_round_the_mark".to_owned(), Value::Bool(a == b))])
-    }
-
-    fn display(&self, fingerprint: &[u8]) -> String {
-        fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    fn threshold_setting(&self, _: u32) -> Option<String> {
-        None
     }
 }
 

@@ -59,7 +59,11 @@ impl SentenceEndsConfig {
     /// Creates the detector with these settings.
     #[must_use]
     pub fn detector(&self, resources: &Resources) -> Box<dyn Detector> {
-        Box::new(SentenceEnds::new(self, resources))
+        Box::new(SentenceEnds {
+            config: self.clone(),
+            share_min: basis_points(self.share_min).max(1),
+            hash: TextHash::new(resources.secret.as_ref(), Purpose::Texts),
+        })
     }
 }
 
@@ -73,12 +77,6 @@ struct SentenceEnds {
 }
 
 impl SentenceEnds {
-    fn new(config: &SentenceEndsConfig, resources: &Resources) -> Self {
-        let share_min = basis_points(config.share_min).max(1);
-        let hash = TextHash::new(resources.secret.as_ref(), Purpose::Texts);
-        Self { config: config.clone(), share_min, hash }
-    }
-
     /// Returns the share of the longer text's codes that both texts have, in basis points, rounded down.
     fn share(&self, a: &[u8], b: &[u8]) -> u32 {
         match self.config.matching {
@@ -154,21 +152,9 @@ impl Detector for SentenceEnds {
         }
     }
 
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.insert_keys(fingerprint, keys);
-    }
-
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let share = self.share(a, b);
         Comparison { distance: 10_000 - share, near: share >= self.share_min }
-    }
-
-    fn distance(&self, distance: u32) -> f64 {
-        to_display(distance)
-    }
-
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        to_display(self.share(a, b))
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {

@@ -4,9 +4,8 @@
 //! A shingle is a run of `size` terms, hashed. `sample` chooses which are kept:
 //! * `super-shingles` (Fetterly, Manasse & Najork 2003): 84 min-wise hashes, folded 14 each into 6
 //!   super-shingles; near iff at least 2 are equal. 48 bytes;
-//! * `all`: every shingle; near iff the Jaccard similarity is above `resemblance_above` (paper 002: 0.95);
-//! * `smallest` (Heintze 1996): the `shingles_max` smallest hashes; `modulo` (Broder, Bharat): the hashes
-//!   divisible by 25. Near as for `all`.
+//! * `all`: every shingle, 4 bytes each; near iff the Jaccard similarity is above `resemblance_above` (paper 002:
+//!   0.95).
 //!
 //! Keys: the super-shingles, or as many of the smallest hashes as are needed for any two sets above the
 //! threshold to share one. Both are exact.
@@ -27,7 +26,8 @@ const SUPER_SHINGLES: usize = 6;
 const SAMPLES_EACH: usize = 14;
 /// Minimum number of super-shingles that near texts share.
 const SUPER_SHINGLES_NEAR: u32 = 2;
-const MODULUS: u64 = 25;
+/// Maximum number of shingles, those of the smallest hashes (`all`).
+const SHINGLES_MAX: usize = 4_096;
 
 /// The baseline `shingle`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,13 +36,9 @@ pub struct ShingleConfig {
     /// Number of terms of a shingle.
     #[schemars(range(min = 1, max = 100))]
     pub(crate) size: usize,
-    /// Shingles that are kept: `super-shingles`, `all`, `smallest` or `modulo`.
+    /// Shingles that are kept: `super-shingles` or `all`.
     pub(crate) sample: Sample,
-    /// Maximum number of shingles, those of the smallest hashes (all samples except `super-shingles`). Each
-    /// takes 4 bytes.
-    #[schemars(range(min = 1, max = 4_096))]
-    pub(crate) shingles_max: usize,
-    /// Jaccard similarity above which texts are near (all samples except `super-shingles`).
+    /// Jaccard similarity above which texts are near (`all`).
     #[schemars(range(min = 0, max = 0.9999))]
     pub(crate) resemblance_above: f64,
 }
@@ -55,15 +51,11 @@ pub(crate) enum Sample {
     SuperShingles,
     /// Every shingle.
     All,
-    /// The smallest hashes.
-    Smallest,
-    /// The hashes that are divisible by 25.
-    Modulo,
 }
 
 impl Default for ShingleConfig {
     fn default() -> Self {
-        Self { size: 5, sample: Sample::SuperShingles, shingles_max: 4_096, resemblance_above: 0.95 }
+        Self { size: 5, sample: Sample::SuperShingles, resemblance_above: 0.95 }
     }
 }
 
@@ -71,7 +63,11 @@ impl ShingleConfig {
     /// Creates the detector with these settings.
     #[must_use]
     pub fn detector(&self, resources: &Resources) -> Box<dyn Detector> {
-        Box::new(Shingle::new(self, resources))
+        Box::new(Shingle {
+            config: self.clone(),
+            resemblance_above: basis_points(self.resemblance_above),
+            hash: TextHash::new(resources.secret.as_ref(), Purpose::Terms),
+        })
     }
 }
 
@@ -85,12 +81,6 @@ struct Shingle {
 }
 
 impl Shingle {
-    fn new(config: &ShingleConfig, resources: &Resources) -> Self {
-        let resemblance_above = basis_points(config.resemblance_above);
-        let hash = TextHash::new(resources.secret.as_ref(), Purpose::Terms);
-        Self { config: config.clone(), resemblance_above, hash }
-    }
-
     /// Returns the hashes of all shingles, in order.
     fn hashes(&self, terms: &Terms) -> Vec<u64> {
         let distinct: Vec<u64> = terms
@@ -112,18 +102,6 @@ impl Shingle {
         }
         let shared = hash_set::shared(a, b);
         (shared * 10_000 / (hash_set::len(a) + hash_set::len(b) - shared)) as u32
-    }
-
-    fn keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        match self.config.sample {
-            // The upper four bits of each key are replaced by the super-shingle's number.
-            Sample::SuperShingles => keys.extend(
-                (0_u64..)
-                    .zip(fingerprint.as_chunks::<8>().0)
-                    .map(|(n, s)| n << 60 | u64::from_be_bytes(*s) >> 4),
-            ),
-            _ => hash_set::prefix_keys(fingerprint, self.resemblance_above, keys),
-        }
     }
 }
 
@@ -159,8 +137,7 @@ impl Detector for Shingle {
     }
 
     fn fingerprint_settings(&self) -> Value {
-        let ShingleConfig { size, sample, shingles_max, resemblance_above: _ } = self.config;
-        json!({ "version": VERSION, "size": size, "sample": sample, "shingles_max": shingles_max })
+        json!({ "version": VERSION, "size": self.config.size, "sample": self.config.sample })
     }
 
     fn near_settings(&self) -> Value {
@@ -175,44 +152,39 @@ impl Detector for Shingle {
         if self.config.sample == Sample::SuperShingles {
             return Some(super_shingles(&hashes).iter().flat_map(|hash| hash.to_be_bytes()).collect());
         }
-        let kept = |hash: &&u64| self.config.sample != Sample::Modulo || hash.is_multiple_of(MODULUS);
-        let mut kept: Vec<u32> = hashes.iter().filter(kept).map(|hash| (hash >> 32) as u32).collect();
+        let mut kept: Vec<u32> = hashes.iter().map(|hash| (hash >> 32) as u32).collect();
         kept.sort_unstable();
         kept.dedup();
-        kept.truncate(self.config.shingles_max);
-        (!kept.is_empty()).then(|| hash_set::encode(&mut kept))
+        kept.truncate(SHINGLES_MAX);
+        Some(hash_set::encode(&mut kept))
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
         match self.config.sample {
             Sample::SuperShingles => bytes.len() == 8 * SUPER_SHINGLES,
-            _ => hash_set::is_set(bytes, self.config.shingles_max),
+            Sample::All => hash_set::is_set(bytes, SHINGLES_MAX),
         }
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.keys(fingerprint, keys);
-    }
-
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.keys(fingerprint, keys);
+        match self.config.sample {
+            // The upper four bits of each key are replaced by the super-shingle's number.
+            Sample::SuperShingles => keys.extend(
+                (0_u64..)
+                    .zip(fingerprint.as_chunks::<8>().0)
+                    .map(|(n, s)| n << 60 | u64::from_be_bytes(*s) >> 4),
+            ),
+            Sample::All => hash_set::prefix_keys(fingerprint, self.resemblance_above, keys),
+        }
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let resemblance = self.resemblance(a, b);
         let near = match self.config.sample {
             Sample::SuperShingles => equal_super_shingles(a, b) >= SUPER_SHINGLES_NEAR,
-            _ => resemblance > self.resemblance_above,
+            Sample::All => resemblance > self.resemblance_above,
         };
         Comparison { distance: 10_000 - resemblance, near }
-    }
-
-    fn distance(&self, distance: u32) -> f64 {
-        to_display(distance)
-    }
-
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        to_display(self.resemblance(a, b))
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
@@ -226,10 +198,6 @@ impl Detector for Shingle {
             evidence.insert("shared_shingles".into(), hash_set::shared(a, b).into());
         }
         evidence
-    }
-
-    fn display(&self, fingerprint: &[u8]) -> String {
-        fingerprint.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     fn threshold_setting(&self, distance: u32) -> Option<String> {

@@ -51,7 +51,12 @@ impl TfIdfConfig {
     /// # Errors
     /// [`ResourceError`] if the IDF table cannot be used.
     pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
-        Ok(Box::new(TfIdf::new(self, resources)?))
+        Ok(Box::new(TfIdf {
+            idf: IdfTable::new(&resources.idf)?,
+            similarity_above: basis_points(self.similarity_above),
+            hash: TextHash::new(resources.secret.as_ref(), Purpose::Terms),
+            config: self.clone(),
+        }))
     }
 }
 
@@ -63,20 +68,6 @@ struct TfIdf {
     /// The setting of this name, in basis points.
     similarity_above: u32,
     hash: TextHash,
-}
-
-impl TfIdf {
-    fn new(config: &TfIdfConfig, resources: &Resources) -> Result<Self, ResourceError> {
-        let idf = IdfTable::new(&resources.idf)?;
-        let similarity_above = basis_points(config.similarity_above);
-        let hash = TextHash::new(resources.secret.as_ref(), Purpose::Terms);
-        Ok(Self { config: config.clone(), idf, similarity_above, hash })
-    }
-
-    fn keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let vector = vector(fingerprint);
-        prefix_keys(&self.idf, &self.hash, vector.terms.iter().copied(), self.similarity_above, keys);
-    }
 }
 
 /// Adds the keys of a vector. Any two vectors whose cosine is above `similarity_above` (in basis points)
@@ -154,11 +145,8 @@ impl Detector for TfIdf {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.keys(fingerprint, keys);
-    }
-
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.keys(fingerprint, keys);
+        let vector = vector(fingerprint);
+        prefix_keys(&self.idf, &self.hash, vector.terms.iter().copied(), self.similarity_above, keys);
     }
 
     fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
@@ -173,14 +161,6 @@ impl Detector for TfIdf {
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let similarity = term_vector::cosine(&vector(a), &vector(b));
         Comparison { distance: 10_000 - similarity, near: similarity > self.similarity_above }
-    }
-
-    fn distance(&self, distance: u32) -> f64 {
-        to_display(distance)
-    }
-
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        to_display(term_vector::cosine(&vector(a), &vector(b)))
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {

@@ -18,8 +18,7 @@ use leitong_base::record::Timestamp;
 use leitong_cluster::{ArticlePage, Clusterer, Position, SeenText, SeenTexts};
 use leitong_fingerprint::Detector;
 
-/// The newest format version. Version 2 added blocks, 3 the crawls of urls, 4 the texts of pages that joined clusters,
-/// and 5 the table's id.
+/// The format version. Versions before 5 had no id of the table, and are refused.
 pub(super) const FORMAT_VERSION: u32 = 5;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 /// Maximum number of bytes of a message other than the position, which lists all runs. It is far above any centroid, and
@@ -34,11 +33,6 @@ pub(super) fn position_of(saved: &proto::Position) -> Position {
         next_log_offset: saved.next_log_offset,
         log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
     }
-}
-
-/// Returns the id of a saved table. Tables of format versions up to 4 have one only if they have blocks.
-pub(super) fn id_of(saved: &proto::Position) -> Option<u64> {
-    saved.blocks.as_ref().map(|blocks| blocks.table_id).or(saved.table_id)
 }
 
 /// Opens a saved table. Returns a reader that is before the articles and centroids, and the position record, or `None`
@@ -95,6 +89,9 @@ pub(super) fn read_head(
     match saved.format_version {
         found if found > FORMAT_VERSION => {
             Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_VERSION })
+        }
+        found if found < FORMAT_VERSION => {
+            Err(SnapshotError::TooOld { path: path.to_owned(), found, known: FORMAT_VERSION })
         }
         _ => Ok((reader, saved)),
     }

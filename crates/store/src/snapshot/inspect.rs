@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::file::{at, begin, id_of, manifest_of};
+use super::file::{at, begin, manifest_of};
 use super::ours::{FILE_NAME, JOURNAL_NAME, RECENT_NAME};
 use super::table_dir::TableDir;
 use super::{SnapshotError, recent};
@@ -114,7 +114,7 @@ impl TableDir {
     /// # Errors
     /// [`SnapshotError`] if the verdicts cannot be read or are damaged.
     pub fn companion_files(folder: &Path) -> Result<CompanionFiles, SnapshotError> {
-        let id = begin(&folder.join(FILE_NAME))?.and_then(|(_, saved)| id_of(&saved));
+        let id = begin(&folder.join(FILE_NAME))?.and_then(|(_, saved)| saved.table_id);
         let metadata = |name: &str| std::fs::metadata(folder.join(name)).ok();
         Ok(CompanionFiles {
             verdicts: recent::load(&folder.join(RECENT_NAME), id)?.unwrap_or_default(),

@@ -145,7 +145,7 @@ impl<'a> Merge<'a> {
         for SeenTexts { first, texts } in seen {
             self.clusterer.restore_texts(first, texts.into_iter());
         }
-        let bounds = TextBounds::from_position(saved).unwrap_or_default();
+        let bounds = TextBounds::from_position(saved);
         self.clusterer.restore_text_bounds(bounds);
         self.clusterer.has_all_texts(bounds)
     }

@@ -175,6 +175,17 @@ pub enum SnapshotError {
         /// The newest format version known here.
         known: u32,
     },
+    /// A Leitong from before the first release wrote the file.
+    #[error("{}: format version {found} is older than {known}; begin with an empty table, or use the version that \
+             wrote it", path.display())]
+    TooOld {
+        /// The file.
+        path: PathBuf,
+        /// The file's format version.
+        found: u32,
+        /// The format version of this Leitong.
+        known: u32,
+    },
     /// Old centroids are in blocks, but the settings require all of them in memory.
     #[error("{}: has its old centroids on disk; set table.on_disk = true", path.display())]
     OnDisk {

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::file::{self, Reader, at, begin, begin_verified, blocks_of, id_of, manifest_of, position_of};
+use super::file::{self, Reader, at, begin, begin_verified, blocks_of, manifest_of, position_of};
 use super::folder::{self, Unfinished};
 use super::ours::{self, FILE_NAME, JOURNAL_NAME, RECENT_NAME};
 use super::{SnapshotError, recent};
@@ -155,10 +155,9 @@ impl TableDir {
         let Some((mut reader, saved)) = begin_verified(path)? else { return Ok(None) };
         check_usable(path, &saved, settings, same)?;
         self.set_runs(saved.runs.clone());
-        self.set_lineage((id_of(&saved).unwrap_or_else(new_table_id), saved.log_generation));
-        if saved.founded > Some(Restoration::NUMBER_MAX)
-            || saved.dead_below > saved.founded.unwrap_or_default()
-        {
+        self.set_lineage((saved.table_id.unwrap_or_else(new_table_id), saved.log_generation));
+        let founded = saved.founded.unwrap_or_default();
+        if founded > Restoration::NUMBER_MAX || saved.dead_below > founded {
             return Err(reader.damaged("its number of centroids is invalid"));
         }
         let position = position_of(&saved);
@@ -168,11 +167,7 @@ impl TableDir {
         restore_crawls(&mut reader, &saved, &mut clusterer, &*settings.detector)?;
         restore_texts(&mut reader, &saved, &mut clusterer)?;
         reader.check_hash()?;
-        let mut bounds = Bounds::from_position(&saved);
-        // Newly created blocks number their centroids from 0, instead of from the saved number.
-        let skipped = saved.founded.unwrap_or_default().saturating_sub(clusterer.founded());
-        bounds.dead_below = bounds.dead_below.saturating_sub(skipped);
-        clusterer.restore_bounds(bounds);
+        clusterer.restore_bounds(Bounds::from_position(&saved));
         Ok(Some((clusterer, Watermarks::from_position(&saved))))
     }
 
@@ -189,24 +184,18 @@ impl TableDir {
         }
     }
 
-    /// Loads the saved table, or creates an empty one. A table without an id is saved at once: files with its id may be
-    /// written from then on.
+    /// Loads the saved table, or creates an empty one. A new table is saved at once: files with its id may be written
+    /// from then on.
     ///
     /// # Errors
     /// The errors of [`Self::load`] and [`Self::save`].
     pub fn load_or_begin(&self, settings: &TableSettings) -> Result<Clusterer, SnapshotError> {
-        let path = self.folder.join(FILE_NAME);
-        let has_id = begin(&path)?.is_some_and(|(_, saved)| id_of(&saved).is_some());
-        let (clusterer, watermarks) = match self.load_with_watermarks(settings)? {
-            Some(loaded) => loaded,
-            None => {
-                self.set_lineage((new_table_id(), 0));
-                (self.clusterer(&path, Position::default(), None, settings)?, Watermarks::default())
-            }
-        };
-        if !has_id {
-            self.save_here(&clusterer, &watermarks, settings)?;
+        if let Some(clusterer) = self.load(settings)? {
+            return Ok(clusterer);
         }
+        self.set_lineage((new_table_id(), 0));
+        let clusterer = self.clusterer(&self.folder.join(FILE_NAME), Position::default(), None, settings)?;
+        self.save_here(&clusterer, &Watermarks::default(), settings)?;
         Ok(clusterer)
     }
 
@@ -214,12 +203,6 @@ impl TableDir {
     #[must_use]
     pub fn id(&self) -> Option<u64> {
         self.lineage.lock().unwrap_or_else(PoisonError::into_inner).map(|(id, _)| id)
-    }
-
-    /// Returns the id of the table with this position record; `None` for a table of an older version.
-    #[must_use]
-    pub fn id_of(position: &proto::Position) -> Option<u64> {
-        id_of(position)
     }
 
     fn set_lineage(&self, lineage: (u64, u32)) {
@@ -495,12 +478,13 @@ fn restore_texts(
         clusterer.restore_texts(first, texts.into_iter());
         Ok(())
     })?;
-    let bounds = TextBounds::from_position(saved);
-    if let Some(texts) = bounds.filter(|texts| texts.counted <= Restoration::NUMBER_MAX) {
-        clusterer.restore_text_bounds(texts);
-        if !clusterer.has_all_texts(texts) {
-            return Err(reader.damaged("texts are missing"));
-        }
+    let texts = TextBounds::from_position(saved);
+    if texts.counted > Restoration::NUMBER_MAX {
+        return Err(reader.damaged("the number of its texts is invalid"));
+    }
+    clusterer.restore_text_bounds(texts);
+    if !clusterer.has_all_texts(texts) {
+        return Err(reader.damaged("texts are missing"));
     }
     Ok(())
 }
@@ -548,8 +532,7 @@ pub(super) fn check_usable(
             return Err(SnapshotError::OtherSettings { path: path(), which, found, wanted });
         }
     }
-    // Tables of earlier versions have no such hash. With `UpstreamOfLog`, it does not matter, because the
-    // records of a worker's log contain their corpora.
+    // With `UpstreamOfLog`, this hash does not matter, because the records of a worker's log contain their corpora.
     if all && saved.corpus_hash.is_some_and(|found| found != settings.corpus_hash) {
         return Err(SnapshotError::OtherCorpora { path: path() });
     }
@@ -718,7 +701,7 @@ mod tests {
         let settings = settings(false, 1);
         let id = || {
             let saved = TableDir::inspect(&folder, |_, _| {}).expect("read").expect("a table");
-            TableDir::id_of(&saved).expect("an id")
+            saved.table_id.expect("an id")
         };
         make(&folder, false, 0, false);
         let first = id();
@@ -735,33 +718,6 @@ mod tests {
         assert_ne!(second, first);
         dir.save(&other, &settings).expect("saved");
         assert_eq!(id(), second);
-    }
-    /// Files of the table may be written before the run ends, so the id must not wait for that.
-    #[test]
-    fn a_table_of_an_older_version_gets_an_id_at_once() {
-        let temporary = tempfile::tempdir().expect("a folder");
-        let settings = settings(false, 1);
-        let position = proto::Position {
-            format_version: 4,
-            table_id: None,
-            next_log_offset: 7,
-            log_generation: 9,
-            ..settings
-                .identity(0)
-                .table_position(&empty(&settings), 0, 0, &Watermarks::default())
-                .expect("sound")
-        };
-        file::TableWriter::create(temporary.path(), &position)
-            .and_then(file::TableWriter::finish)
-            .expect("written");
-        let ids = [(); 2].map(|()| {
-            let dir = TableDir::open(temporary.path()).expect("a folder");
-            assert_eq!(dir.load_or_begin(&settings).expect("a table").position().next_log_offset, 7);
-            dir.id().expect("an id")
-        });
-        assert_eq!(ids[0], ids[1]);
-        let saved = TableDir::inspect(temporary.path(), |_, _| {}).expect("read").expect("a table");
-        assert_eq!((TableDir::id_of(&saved), saved.format_version), (Some(ids[0]), TableDir::FORMAT_VERSION));
     }
 
     fn empty(settings: &TableSettings) -> Clusterer {

@@ -120,41 +120,23 @@ pub enum PageKind {
     Other,
 }
 
-/// The reason that a page shows instead of content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Wall {
-    /// The page does not exist, or its server failed: 403, 404, 5xx, deleted, suspended, under maintenance.
-    Error,
-    /// The visitor is refused, or must prove to be a person: firewalls, captchas, browser checks.
-    Blocked,
-    /// An account is required.
-    Login,
-    /// The page asks for consent to cookies, or for the visitor's age.
-    Consent,
-    /// The page is not available in the visitor's country.
-    Region,
-    /// The domain is for sale, or the server shows its default page.
-    Parked,
-    /// A script would build the page, or redirects to another one.
-    Shell,
-}
-
-impl Wall {
-    pub(in crate::extract) const ALL: [Self; 7] =
-        [Self::Error, Self::Blocked, Self::Login, Self::Consent, Self::Region, Self::Parked, Self::Shell];
-
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "ERROR",
-            Self::Blocked => "BLOCKED",
-            Self::Login => "LOGIN",
-            Self::Consent => "CONSENT",
-            Self::Region => "REGION",
-            Self::Parked => "PARKED",
-            Self::Shell => "SHELL",
-        }
+leitong_base::named! {
+    /// The reason that a page shows instead of content.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum Wall {
+        /// The page does not exist, or its server failed: 403, 404, 5xx, deleted, suspended, under maintenance.
+        Error = "ERROR",
+        /// The visitor is refused, or must prove to be a person: firewalls, captchas, browser checks.
+        Blocked = "BLOCKED",
+        /// An account is required.
+        Login = "LOGIN",
+        /// The page asks for consent to cookies, or for the visitor's age.
+        Consent = "CONSENT",
+        /// The page is not available in the visitor's country.
+        Region = "REGION",
+        /// The domain is for sale, or the server shows its default page.
+        Parked = "PARKED",
+        /// A script would build the page, or redirects to another one.
+        Shell = "SHELL",
     }
 }

@@ -15,16 +15,8 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const PROTOCOLS: [&str; 8] = ["http", "https", "icy", "spdy", "quic", "h2", "h2c", "h3"];
 
 /// Headers that a response has, and of which one must follow a status line of unknown form.
-const RESPONSE_HEADERS: [&str; 8] = [
-    "content-type",
-    "content-encoding",
-    "content-length",
-    "transfer-encoding",
-    "server",
-    "location",
-    "set-cookie",
-    "last-modified",
-];
+const RESPONSE_HEADERS: &str = "content-type content-encoding content-length transfer-encoding server location \
+    set-cookie last-modified";
 /// Number of lines after a status line of unknown form in which headers are looked for.
 const HEADERS_LOOKED_AT: usize = 100;
 
@@ -202,7 +194,7 @@ fn code_before_headers(line: &[u8], rest: &[u8], line_end: u8) -> Option<u32> {
             return None;
         }
         has_response_header |=
-            RESPONSE_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+            RESPONSE_HEADERS.split(' ').any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
     }
     None
 }

@@ -14,20 +14,7 @@ use url::Url;
 /// The largest page number. Larger numbers are years or ids.
 const NUMBER_MAX: u32 = 99;
 /// Parameters whose value is a page number.
-const PARAMETERS: [&str; 12] = [
-    "page",
-    "p",
-    "pg",
-    "pn",
-    "paged",
-    "pageno",
-    "page_no",
-    "pagenum",
-    "pagenumber",
-    "pageindex",
-    "currentpage",
-    "curpage",
-];
+const PARAMETERS: &str = "page p pg pn paged pageno page_no pagenum pagenumber pageindex currentpage curpage";
 /// Words in front of a page number.
 const WORDS: [&str; 6] = ["page", "pg", "p", "seite", "pagina", "strona"];
 /// Maximum length of a file name extension.
@@ -74,7 +61,7 @@ pub(crate) fn readings(url: &Url) -> Vec<Reading> {
 fn without_parameter(query: &str) -> Option<(String, u32)> {
     let number_of = |parameter: &str| {
         let (name, value) = parameter.split_once('=')?;
-        let is_page = PARAMETERS.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let is_page = PARAMETERS.split(' ').any(|known| name.eq_ignore_ascii_case(known));
         if is_page { number(value) } else { None }
     };
     let number = query.split('&').find_map(number_of)?;

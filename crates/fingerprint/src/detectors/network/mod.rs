@@ -123,11 +123,6 @@ impl Network {
         })
     }
 
-    fn keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let vector = frequencies(fingerprint);
-        prefix_keys(&self.idf, &self.hash, vector.terms.iter().copied(), self.similarity_above, keys);
-    }
-
     /// Returns the spread in basis points of the longer text, or `None` if the texts share no key concept.
     fn spread(a: &KeyConcepts, b: &KeyConcepts) -> Option<u32> {
         let pairs = a.frequencies.terms.iter().zip(&a.positions).filter_map(|((name, _), of_a)| {
@@ -210,11 +205,8 @@ impl Detector for Network {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.keys(fingerprint, keys);
-    }
-
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        self.keys(fingerprint, keys);
+        let vector = frequencies(fingerprint);
+        prefix_keys(&self.idf, &self.hash, vector.terms.iter().copied(), self.similarity_above, keys);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
@@ -223,14 +215,6 @@ impl Detector for Network {
             && (self.spread_below == 10_000
                 || Self::spread(&read(a), &read(b)).is_some_and(|spread| spread < self.spread_below));
         Comparison { distance: 10_000 - similarity, near }
-    }
-
-    fn distance(&self, distance: u32) -> f64 {
-        to_display(distance)
-    }
-
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        to_display(term_vector::cosine(&frequencies(a), &frequencies(b)))
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {

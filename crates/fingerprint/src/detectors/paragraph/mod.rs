@@ -260,14 +260,6 @@ impl Detector for Paragraph {
         Comparison { distance: 10_000 - share, near }
     }
 
-    fn distance(&self, distance: u32) -> f64 {
-        to_display(distance)
-    }
-
-    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        to_display(10_000 - self.compare(a, b).distance)
-    }
-
     fn shares(&self, a: &[u8], b: &[u8]) -> Option<Shares> {
         let [a, b] = self.decode_both(a, b);
         let (of_a, of_b) = matching::shares(&a, &b, &self.matches(&a, &b));
