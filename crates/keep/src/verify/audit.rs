@@ -219,7 +219,7 @@ impl Auditor {
                 return self.outcome(removed, AuditOutcome::SameText, 0.0, Some((None, number)));
             }
             let Some(kept) = verifier.text(place)? else { continue };
-            let (check, lost) = compared(verifier, &text, &kept.text);
+            let (check, lost) = compared(verifier, &text, &kept);
             let is_contained = !check.keeps() && lost <= self.lost_max.share;
             if is_contained || best.as_ref().is_none_or(|(best, ..)| lost < *best) {
                 best = Some((lost, check, number));
@@ -310,7 +310,7 @@ impl Auditor {
 fn compared(verifier: &Verifier<'_>, removed: &SplitText, kept: &SplitText) -> (Check, f64) {
     let comparison = Comparison::new(removed, kept);
     let lost = f64::from(comparison.loss.total) / f64::from(comparison.loss.letters.max(1));
-    let (check, _) = verifier.compared(&comparison, || false);
+    let (check, _) = verifier.judge.check(&comparison);
     (check, lost)
 }
 
