@@ -173,7 +173,8 @@ fn wording_is_no_fact_and_a_figure_is() {
 fn a_paragraph_of_its_own_keeps_a_page_and_an_edited_one_does_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = sentences(0..30);
-    let sentence = "Nobody else tells that a heron stood in the reeds and waited for boats from the open sea.";
+    let sentence =
+        "Nobody else tells that a heron stood in the reeds and waited for boats from the open sea.";
     let own = format!(
         "{sentence} Its left wing was hurt by fishing tackle, yet children brought herrings each morning before school, \
          until one day in autumn, when strong winds had blown all leaves off, it rose above rooftops, turned twice and \
