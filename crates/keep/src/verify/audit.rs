@@ -373,7 +373,10 @@ mod tests {
     fn the_kept_document_with_most_of_the_text_is_found_among_many_of_one_template() {
         let pages: Vec<String> = (0..2_000).map(page).collect();
         let longer = format!(
-            "{} Nobody knows who painted the ceiling, which shows ships in a storm near a coast.",
+            "{} Nobody knows who painted the ceiling, which shows ships during a storm near some rocky coast. Visitors \
+             often guess, yet each guide tells another story about it: one names two sailors, another claims that an \
+             unknown monk from Lisbon mixed those colours himself, using soot, chalk, honey plus ground shells, while \
+             experts from abroad rather praise somebody called Hermann Oddvar.",
             pages[1_234]
         );
         let kept = pages.iter().map(|page| (page.as_str(), false));
