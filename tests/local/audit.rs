@@ -12,7 +12,10 @@ const MILL: &str = "The old mill by the river has ground no corn since the bridg
 const FERRY: &str = "From Monday on the ferry to the islands sails twice a day, after the company has repaired its engine. The \
                      second sailing is in the evening, for those who work in town. Tickets are sold on the quay and in both \
                      bakeries, and children under six travel free of charge if they bring a drawing of a ship.";
-const STORM: &str = "Nobody on the island slept when the storm took the roof of the school and carried it over the harbour wall.";
+const STORM: &str = "Nobody on the island slept when the storm took the roof of the school and carried it over the harbour wall. \
+                     At dawn fishermen found tiles between their nets, a blackboard floating near rocks, and one frightened \
+                     goat inside an upturned dinghy; lessons were held under canvas until carpenters arrived from Oban with \
+                     timber, nails, slates and new windows.";
 
 /// A later version of the page about the mill. Its new sentences are too short to be passages.
 const REWRITTEN: &str = "All about the island school and its new roof! He has put the millstones in the garden. Open on Sundays \

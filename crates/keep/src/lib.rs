@@ -111,6 +111,9 @@ pub(crate) struct Decision {
     /// The result of verification, if the document was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Box<verify::Check>>,
+    /// How the document differs from the first kept one of its cluster, until all documents were verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) compared: Option<Box<verify::Compared>>,
     /// The passage of a benchmark that the document contains, if one was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) benchmark: Option<Box<passages::benchmark::SharedPassage>>,
@@ -135,6 +138,7 @@ impl Decision {
             text: None,
             written: None,
             check: None,
+            compared: None,
             benchmark: None,
         }
     }
@@ -158,6 +162,7 @@ impl Decision {
             text: None,
             written: None,
             check: None,
+            compared: None,
             benchmark: None,
         }
     }

@@ -219,7 +219,7 @@ impl Auditor {
                 return self.outcome(removed, AuditOutcome::SameText, 0.0, Some((None, number)));
             }
             let Some(kept) = verifier.text(place)? else { continue };
-            let (check, lost) = compared(verifier, &text, &kept.text);
+            let (check, lost) = compared(verifier, &text, &kept);
             let is_contained = !check.keeps() && lost <= self.lost_max.share;
             if is_contained || best.as_ref().is_none_or(|(best, ..)| lost < *best) {
                 best = Some((lost, check, number));
@@ -310,7 +310,7 @@ impl Auditor {
 fn compared(verifier: &Verifier<'_>, removed: &SplitText, kept: &SplitText) -> (Check, f64) {
     let comparison = Comparison::new(removed, kept);
     let lost = f64::from(comparison.loss.total) / f64::from(comparison.loss.letters.max(1));
-    let (check, _) = verifier.compared(&comparison, || false);
+    let (check, _) = verifier.judge.check(&comparison);
     (check, lost)
 }
 
@@ -373,7 +373,10 @@ mod tests {
     fn the_kept_document_with_most_of_the_text_is_found_among_many_of_one_template() {
         let pages: Vec<String> = (0..2_000).map(page).collect();
         let longer = format!(
-            "{} Nobody knows who painted the ceiling, which shows ships in a storm near a coast.",
+            "{} Nobody knows who painted the ceiling, which shows ships during a storm near some rocky coast. Visitors \
+             often guess, yet each guide tells another story about it: one names two sailors, another claims that an \
+             unknown monk from Lisbon mixed those colours himself, using soot, chalk, honey plus ground shells, while \
+             experts from abroad rather praise somebody called Hermann Oddvar.",
             pages[1_234]
         );
         let kept = pages.iter().map(|page| (page.as_str(), false));

@@ -12,9 +12,10 @@ use super::differences::{Difference, Kind, differences};
 use super::loss::Loss;
 use super::slots::Filling;
 use super::words::SplitText;
+use super::{Compared, LostMax, shortened};
 
 /// Number of letters of a text for each fact that may be replaced by a correction.
-const LETTERS_A_CORRECTION: u32 = 5_000;
+const LETTERS_A_CORRECTION: u32 = 2_000;
 
 /// The relation of two near-duplicates by their addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +24,8 @@ pub(super) enum Relation {
     OnePage,
     /// The two may be pages of a series: they are on one site, or an address is not known.
     Series,
-    /// One is most likely another version of the other: the same file in two folders of a site.
-    Versions,
-    /// One is most likely a copy of the other: they are on different sites.
+    /// One is most likely a copy or another version of the other: they are on different sites, or the same file in two
+    /// folders of a site.
     Copies,
 }
 
@@ -33,15 +33,12 @@ impl Relation {
     /// Returns the relation of the pages at two urls, which may be empty.
     pub(super) fn for_urls(a: &str, b: &str) -> Self {
         let [from_a, from_b] = [a, b].map(Address::from_url);
-        let is_one_site = from_a.site == from_b.site;
         if from_a.site.is_empty() || from_b.site.is_empty() {
             Self::Series
         } else if from_a.name == from_b.name {
             Self::OnePage
-        } else if !is_one_site {
+        } else if from_a.site != from_b.site || file(a) == file(b) {
             Self::Copies
-        } else if file(a) == file(b) {
-            Self::Versions
         } else {
             Self::Series
         }
@@ -101,29 +98,38 @@ impl<'a> Comparison<'a> {
         if is_enough { self.differences.iter().find(|other| other.kind >= fact_min) } else { None }
     }
 
-    /// Returns the first place in which a word is replaced.
-    #[must_use]
-    pub(super) fn first_replaced(&self) -> Option<&Difference> {
-        self.differences.iter().find(|other| other.kind >= Kind::Wording)
-    }
-
     /// Returns the words of the document in the places where the kept document has others, which is the first one of its
     /// cluster. If a template has these places, the words are facts.
     #[must_use]
     pub(super) fn fillings(&self) -> Vec<Filling> {
         let differences = self.differences.iter().filter(|other| other.kind != Kind::Nothing);
         let filling = |Difference { kind, place, words }: &Difference| Filling {
-            place: place.theirs.start as u32,
+            place: place.theirs.start as u32..place.theirs.end as u32,
             words: *words,
             replaces: *kind >= Kind::Wording,
         };
         differences.map(filling).collect()
     }
 
+    /// Returns how the document differs from the kept one, which is the first one of its cluster.
+    #[must_use]
+    pub(super) fn compared(&self) -> Compared {
+        let replaced = self.differences.iter().find(|other| other.kind >= Kind::Wording);
+        Compared { fillings: self.fillings(), replaced: replaced.map(|difference| self.shown(difference)) }
+    }
+
+    /// Returns true if no more text is lost than is allowed, apart from own passages.
+    #[must_use]
+    pub(super) fn allows(&self, lost_max: LostMax) -> bool {
+        let is_one_page = self.relation == Relation::OnePage;
+        if is_one_page { lost_max.allows_version(&self.loss) } else { lost_max.allows(&self.loss) }
+    }
+
     /// Returns what the document and the kept one have instead of one another, with the words around it.
     #[must_use]
-    pub(super) fn shown(&self, Difference { place, .. }: &Difference) -> [&str; 2] {
-        [self.texts[0].around(&place.ours), self.texts[1].around(&place.theirs)]
+    pub(super) fn shown(&self, Difference { place, .. }: &Difference) -> String {
+        let [document, kept] = self.texts;
+        [document.around(&place.ours), kept.around(&place.theirs)].map(shortened).join(" | ")
     }
 }
 
@@ -156,10 +162,10 @@ mod tests {
         }
         let long = |version: &str, times: usize| format!("{}{}", RIVER.repeat(times), release(version));
         assert!(
-            differ(&long("4.2.15", 30), &long("4.2.16", 30), SERIES),
+            differ(&long("4.2.15", 12), &long("4.2.16", 12), SERIES),
             "one number among much text of a template"
         );
-        assert!(!differ(&long("4.2.15", 70), &long("4.2.16", 70), SERIES), "a correction");
+        assert!(!differ(&long("4.2.15", 30), &long("4.2.16", 30), SERIES), "a correction");
         let edited = new.replace("release", &MARKET[..80]);
         assert!(!differ(&edited, &old, SITES), "an edited copy");
     }
@@ -212,7 +218,7 @@ mod tests {
         let elsewhere = |url: String| url.replace("a.example", "b.example");
         for (a, b, expected) in [
             (class("common"), class("common"), Relation::OnePage),
-            (class("common"), class("connect"), Relation::Versions),
+            (class("common"), class("connect"), Relation::Copies),
             (class("common"), elsewhere(class("common")), Relation::Copies),
             (moved("drafts"), moved("published"), Relation::OnePage),
             (moved("drafts"), elsewhere(moved("drafts")), Relation::OnePage),
@@ -232,7 +238,7 @@ mod tests {
             Comparison::new(&document, &kept).fillings()
         };
         let [friday, sunday] = [words("friday"), words("sunday")];
-        assert_eq!((friday.len(), sunday.len(), friday[0].place), (1, 1, sunday[0].place), "one place");
+        assert_eq!((friday.len(), sunday.len(), &friday[0].place), (1, 1, &sunday[0].place), "one place");
         assert!(friday[0].words != sunday[0].words && friday[0].replaces);
         assert!(words("holidays and weekdays")[0].replaces, "longer than the word that it replaces");
         assert!(!words("monday in spring")[0].replaces, "added");

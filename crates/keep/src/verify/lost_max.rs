@@ -5,19 +5,17 @@ use std::str::FromStr;
 
 use super::loss::Loss;
 
-/// The share of [`LostMax::letters`] that a document's own passage must have to keep the document: by default 60
-/// letters. Two thirds are enough for a whole sentence.
-const OWN_PASSAGE: f64 = 0.12;
+/// The share of [`LostMax::letters`] that a document's own passage must have to keep the document: by default 250
+/// letters.
+const OWN_PASSAGE: f64 = 0.5;
 
 /// Limits on the text that may be lost with a document; above one of them, the document is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LostMax {
     /// Maximum share of the document in passages that the kept document lacks.
     pub share: f64,
-    /// Maximum number of letters in the longest lost passage. There are two exceptions. If the lost text is spread over
-    /// a long text, the limit is a tenth of that text, but at least this number and at most twice this number. If the
-    /// passage is the document's [own](Loss::own_passages), the limit is this number times [`OWN_PASSAGE`], unless the
-    /// document is the kept one fetched again.
+    /// Maximum number of letters in the longest lost passage. If it is the document's [own](Loss::own_passages), the
+    /// limit is this number times [`OWN_PASSAGE`]. Another version of the kept page may lose any passage.
     pub letters: u32,
 }
 
@@ -31,11 +29,13 @@ impl LostMax {
     /// Returns true if `loss` is within the limits. A document's own passages have a [limit](Self::own_letters) of their
     /// own.
     pub(super) fn allows(self, loss: &Loss) -> bool {
+        self.allows_version(loss) && loss.longest <= self.letters
+    }
+
+    /// Returns true if `loss` is within the limits of another version of the kept page, which may have lost any passage.
+    pub(super) fn allows_version(self, loss: &Loss) -> bool {
         // If the share is 0, differences in wording count as well.
-        let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
-        let tenth = (loss.letters / 10).min(self.letters.saturating_mul(2));
-        let letters = if loss.is_spread() { self.letters.max(tenth) } else { self.letters };
-        is_within_share && loss.longest <= letters
+        if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share }
     }
 
     /// Returns the number of letters from which on a passage of a document's own keeps it.
@@ -78,12 +78,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_all_over_a_long_text_may_be_longer_than_one_passage() {
-        let allows = |longest: u32, total: u32| {
-            LostMax::default().allows(&Loss { letters: 9_000, longest, total, ..Loss::default() })
-        };
-        assert!(allows(500, 600) && !allows(700, 900), "one passage");
-        assert!(allows(700, 2_000) && !allows(950, 2_000), "a tenth, in many places");
-        assert_eq!(LostMax::default().own_letters(), 60);
+    fn a_version_may_lose_a_long_passage_and_a_copy_may_not() {
+        let loss = |longest: u32, lost: u32| Loss { letters: 9_000, longest, lost, ..Loss::default() };
+        let max = LostMax::default();
+        assert!(max.allows(&loss(500, 600)) && !max.allows(&loss(700, 900)));
+        assert!(max.allows_version(&loss(700, 900)) && !max.allows_version(&loss(700, 4_000)));
+        let all = LostMax { share: 0.0, ..max };
+        assert!(!all.allows_version(&loss(1, 0)) && all.allows(&loss(0, 0)), "a word of its own");
     }
 }

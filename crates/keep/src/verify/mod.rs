@@ -11,18 +11,18 @@
 //! [`Prefer`](super::Prefer), and those that the verification itself has kept so far. So a second copy of a document
 //! that was kept by verification is dropped. With a centroid table, kept documents of earlier runs count as well.
 //!
-//! Pages of one template can be recognised only after all documents of their cluster were compared ([`slots`]). The
-//! pages that would be dropped are then compared again.
+//! Pages of one template can be recognised only after all documents of their cluster were compared ([`slots`]). Then
+//! one document of each combination of words in the places of the template is kept. No text is read again for that.
 //!
 //! Memory: about 60 bytes for each cluster, and 100 for each document that is kept by verification; about 20 bytes for
-//! each place in which a document has other words than a kept one, and [60](alike) if it is kept; 32 MB of [recently
-//! compared](recent) texts. Cost: linear in the texts, whatever the number of documents of a cluster; a document is
-//! compared with the first kept text, an equal one, and at most [`COMPARED_MAX`] others.
+//! each place in which a document has other words than a kept one; 32 MB of [recently compared](recent) texts. Cost:
+//! linear in the texts, whatever the number of documents of a cluster; a document is compared with the first kept text,
+//! and if it differs from that, with at most [`COMPARED_MAX`] others.
 
-mod alike;
 pub(crate) mod audit;
 mod differences;
 mod facts;
+mod judge;
 mod loss;
 mod lost_max;
 mod recent;
@@ -31,16 +31,16 @@ pub(crate) mod table_texts;
 pub(crate) mod texts;
 mod words;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use self::alike::Alike;
-use self::differences::Difference;
 use self::facts::Comparison;
-use self::recent::{KnownText, RecentTexts};
+use self::judge::Judge;
+use self::recent::RecentTexts;
 use self::slots::{Filling, Slots};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
 use self::texts::{TextFile, TextPlace, decompressed};
@@ -49,11 +49,12 @@ use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
 use crate::error::Result;
+use leitong_base::hashed::{HashedMap, HashedSet};
 use leitong_base::terminal;
 pub use lost_max::LostMax;
 pub use texts::TextCompressor;
 
-/// Maximum number of kept texts of a cluster with which a document is compared, besides the first one and an equal one.
+/// Maximum number of kept texts of a cluster with which a document is compared, besides the first one.
 const COMPARED_MAX: usize = 2;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
@@ -103,22 +104,9 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Returns the check of a document that is kept for a difference, or for too much lost text, or else dropped.
-    fn new(comparison: &Comparison, is_lost: bool, difference: Option<&Difference>) -> Self {
-        let Comparison { loss, texts: [document, _], .. } = comparison;
-        let finding = match difference {
-            Some(_) => Finding::FactsDiffer,
-            None if is_lost => Finding::TextLost,
-            None => Finding::Contained,
-        };
-        let differs = difference.map(|difference| comparison.shown(difference).map(shortened).join(" | "));
-        Self {
-            finding,
-            lost_share: (loss.share() * 10_000.0).round() / 10_000.0,
-            lost_letters: loss.longest,
-            lost_passage: shortened(&document.text()[loss.passage.clone()]),
-            differs,
-        }
+    /// Returns the check of a document with the same text as a kept one.
+    fn contained() -> Self {
+        Self { finding: Finding::Contained, ..Self::default() }
     }
 
     /// Returns true if the document is kept because of this check.
@@ -187,34 +175,30 @@ impl Counts {
     }
 }
 
+/// How a document that would be dropped differs from the first kept one of its cluster. It is stored with the decision
+/// until all documents of the run were compared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Compared {
+    fillings: Vec<Filling>,
+    /// The first place in which a word is replaced, as it is shown.
+    replaced: Option<String>,
+}
+
 /// Verifies the documents of a run, once all decisions and the choice are known.
 pub(crate) struct Verifier<'a> {
-    lost_max: LostMax,
+    judge: Judge,
     /// The texts of this run.
     run: &'a TextFile,
     /// The texts of kept documents of earlier runs and of this one, if there is a table.
     table: Option<TableTexts>,
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
-    /// The places of templates; none until all documents were compared once.
-    templates: Slots,
-    /// Hashes of the passages for which documents were kept. Later documents are not kept for the same passages.
-    passages: HashSet<u64>,
-    /// The texts that verification has kept, by the words in which they differ from the first one of their cluster.
-    alike: Alike,
-    /// The number of texts of a cluster that were kept before verification, and are not in `alike`, if there are several.
+    /// The latest text that verification has kept for each combination of words that replace those of the first text of
+    /// its cluster.
+    by_words: HashedMap<u32>,
+    /// The number of texts of a cluster that were kept before verification, if there are several.
     unlike: HashMap<u64, u32>,
     recent: RecentTexts,
-}
-
-/// A document compared with the kept ones of its cluster.
-#[derive(Default)]
-struct Compared {
-    check: Check,
-    /// The words in which the document differs from the first kept one.
-    fillings: Vec<Filling>,
-    /// Hashes of the document's own passages.
-    passages: Vec<u64>,
 }
 
 impl<'a> Verifier<'a> {
@@ -222,13 +206,11 @@ impl<'a> Verifier<'a> {
     #[must_use]
     pub(crate) fn new(lost_max: LostMax, run: &'a TextFile, table: Option<TableTexts>) -> Self {
         Self {
-            lost_max,
+            judge: Judge::new(lost_max),
             run,
             table,
             kept: KeptTexts::default(),
-            templates: Slots::default(),
-            passages: HashSet::new(),
-            alike: Alike::default(),
+            by_words: HashedMap::default(),
             unlike: HashMap::new(),
             recent: RecentTexts::default(),
         }
@@ -249,7 +231,7 @@ impl<'a> Verifier<'a> {
         spooled.each(|_, decision| {
             let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
             if is_kept && decision.cluster_id.is_some() {
-                self.keep(decision, &[])?;
+                self.keep(decision)?;
             }
             Ok(())
         })?;
@@ -263,19 +245,20 @@ impl<'a> Verifier<'a> {
             if is_kept || decision.cluster_id.is_none() || decision.benchmark.is_some() {
                 return Ok(checked.push(decision)?);
             }
-            let Compared { check, fillings, passages } = self.check(decision)?;
-            slots.add(decision.founded, &fillings);
+            let (check, compared) = self.check(decision)?;
+            slots.add(decision.founded, &compared.fillings);
             counts.count(check.finding);
             if check.keeps() {
-                self.passages.extend(passages);
-                self.keep(decision, &fillings)?;
+                let number = self.kept_texts().count(decision.founded);
+                self.by_words.insert(words_key(decision.founded, &compared.fillings), number);
+                self.keep(decision)?;
             }
-            Ok(checked.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
+            let check = Some(Box::new(check));
+            Ok(checked.push(&Decision { check, compared: Some(Box::new(compared)), ..decision.clone() })?)
         })?;
         let mut checked = checked.finish()?;
-        self.templates = slots;
-        if !self.templates.is_empty() {
-            checked = self.check_templates(&mut checked, new_spool()?, &mut counts)?;
+        if !slots.is_empty() {
+            checked = self.keep_pages_of_templates(&slots, &mut checked, new_spool()?, &mut counts)?;
         }
         if let Some(table) = self.table {
             table.finish()?;
@@ -283,37 +266,44 @@ impl<'a> Verifier<'a> {
         Ok((checked, counts))
     }
 
-    /// Compares again the documents that would be dropped from clusters with places of a template. These places are
-    /// known now.
-    fn check_templates(
+    /// Keeps a document of each combination of words in the places of templates, which are known now.
+    fn keep_pages_of_templates(
         &mut self,
+        slots: &Slots,
         checked: &mut Spooled,
         mut again: Spool,
         counts: &mut Counts,
     ) -> Result<Spooled> {
+        let is_kept = |decision: &Decision| decision.check.as_ref().is_none_or(|check| check.keeps());
+        // The words of the first text of a cluster are not there.
+        let mut kept = HashedSet::default();
         checked.each(|_, decision| {
-            // All of a text without lost letters is in the kept one.
-            let is_dropped =
-                decision.check.as_ref().is_some_and(|check| !check.keeps() && check.lost_letters > 0);
-            if !is_dropped || !self.templates.has(decision.founded) {
-                return Ok(again.push(decision)?);
+            if let Some(compared) = decision.compared.as_ref().filter(|_| is_kept(decision)) {
+                kept.insert(slots.words(decision.founded, &compared.fillings).key);
             }
-            let Compared { check, fillings, .. } = self.check(decision)?;
-            if check.keeps() {
-                counts.dropped -= 1;
-                counts.count(check.finding);
-                self.keep(decision, &fillings)?;
-            }
-            Ok(again.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
+            Ok(())
+        })?;
+        checked.each(|_, decision| {
+            let page = decision.compared.as_ref().filter(|_| !is_kept(decision)).filter(|compared| {
+                let words = slots.words(decision.founded, &compared.fillings);
+                words.are_most && kept.insert(words.key)
+            });
+            let Some(page) = page else { return Ok(again.push(decision)?) };
+            counts.dropped -= 1;
+            counts.count(Finding::FactsDiffer);
+            self.keep(decision)?;
+            let differs = page.replaced.clone();
+            let check = decision.check.as_deref().cloned().unwrap_or_default();
+            let check = Some(Box::new(Check { finding: Finding::FactsDiffer, differs, ..check }));
+            Ok(again.push(&Decision { check, ..decision.clone() })?)
         })?;
         Ok(again.finish()?)
     }
 
-    /// Registers a document that is kept, and differs from the first kept one of its cluster in `fillings`.
-    fn keep(&mut self, decision: &Decision, fillings: &[Filling]) -> io::Result<()> {
+    /// Registers a document that is kept.
+    fn keep(&mut self, decision: &Decision) -> io::Result<()> {
         let Some(place) = decision.text else { return Ok(()) };
         let Some(hash) = self.run.hash_at(place)? else { return Ok(()) };
-        self.alike.add(decision.founded, self.kept_texts().count(decision.founded), fillings);
         match &mut self.table {
             Some(table) => table.add(decision.founded, &self.run.read(place)?)?,
             None => self.kept.add(decision.founded, KeptText { hash, place }),
@@ -325,77 +315,62 @@ impl<'a> Verifier<'a> {
         self.table.as_ref().map_or(&self.kept, TableTexts::kept)
     }
 
-    /// Returns the kept texts with which a document is compared after the first one: those most like it, and then the
-    /// latest ones. A text that verification has kept, and that has the document's facts, is among those most like it.
+    /// Returns the kept texts with which a document is compared after the first one: one that verification has kept, and
+    /// that has the same words where they differ from the first one, and the latest ones. If no text would be lost, these
+    /// are only texts that were kept before, whose words are not known.
     fn others(&self, founder: u64, fillings: &[Filling], is_lost: bool) -> Vec<KeptText> {
         let kept = self.kept_texts();
-        let alike = self.alike.most_alike(founder, fillings);
+        let alike = self.by_words.get(&words_key(founder, fillings)).copied();
         let unlike = || self.unlike.get(&founder).copied().unwrap_or(0);
         let latest = 1..if is_lost { kept.count(founder) } else { unlike() };
-        let latest = latest.rev().filter(|number| !alike.contains(number));
-        let numbers = alike.iter().copied().chain(latest).take(COMPARED_MAX);
+        let latest = latest.rev().filter(|number| alike != Some(*number));
+        let numbers = alike.into_iter().chain(latest).take(COMPARED_MAX);
         numbers.filter_map(|number| kept.text(founder, number)).collect()
     }
 
     /// Compares a document with the kept documents of its cluster.
-    fn check(&mut self, decision: &Decision) -> io::Result<Compared> {
-        let mut best = Compared::default();
-        let Some(place) = decision.text else { return Ok(best) };
-        let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(best) };
+    fn check(&mut self, decision: &Decision) -> io::Result<(Check, Compared)> {
+        let mut best = (Check::default(), Vec::new());
+        let mut compared = Compared::default();
+        let Some(place) = decision.text else { return Ok((best.0, compared)) };
+        let Some(text) = decompressed(&self.run.read(place)?) else { return Ok((best.0, compared)) };
         let founder = decision.founded;
+        if let Some(equal) = self.kept_texts().with_hash(founder, text.hash)
+            && self.text(equal.place)?.is_some_and(|equal| equal.text() == text.text())
+        {
+            return Ok((Check::contained(), compared));
+        }
         let text = SplitText::new(text);
-        let equal = self.kept_texts().with_hash(founder, text.hash());
-        let Some(first) = self.kept_texts().text(founder, 0) else { return Ok(best) };
-        let first_text = self.text(first.place)?;
-        let mut candidates: Vec<_> = equal.into_iter().chain([first]).collect();
+        let mut candidates = Vec::from_iter(self.kept_texts().text(founder, 0));
         let mut number = 0;
         while let Some(kept) = candidates.get(number).copied() {
             number += 1;
             let Some(other) = self.text(kept.place)? else { continue };
-            let comparison = Comparison::new(&text, &other.text);
-            if kept == first {
-                best.fillings = comparison.fillings();
+            let comparison = Comparison::new(&text, &other);
+            let found = self.judge.check(&comparison);
+            if number == 1 {
+                compared = comparison.compared();
+                if found.0.keeps() {
+                    let is_lost = found.0.finding == Finding::TextLost;
+                    candidates.extend(self.others(founder, &compared.fillings, is_lost));
+                }
             }
-            let is_other_page_of_template = || {
-                self.templates.has(founder)
-                    && first_text.as_ref().is_some_and(|first| {
-                        self.templates.differ(founder, &best.fillings, other.fillings(&first.text))
-                    })
-            };
-            let (check, passages) = self.compared(&comparison, is_other_page_of_template);
-            if kept == first && check.keeps() {
-                let is_lost = check.finding == Finding::TextLost;
-                candidates.extend(self.others(founder, &best.fillings, is_lost));
-            }
-            let is_better = best.check.finding == Finding::NotVerified
-                || check.finding == Finding::Contained
-                || check.lost_share < best.check.lost_share;
+            let is_better = best.0.finding == Finding::NotVerified
+                || found.0.finding == Finding::Contained
+                || found.0.lost_share < best.0.lost_share;
             if is_better {
-                (best.check, best.passages) = (check, passages);
+                best = found;
             }
-            if !best.check.keeps() {
-                break;
+            if !best.0.keeps() {
+                return Ok((best.0, compared));
             }
         }
-        Ok(best)
-    }
-
-    /// Judges a document compared with a kept one of its cluster. Also returns the hashes of its own passages.
-    fn compared(
-        &self,
-        comparison: &Comparison,
-        is_other_page_of_template: impl FnOnce() -> bool,
-    ) -> (Check, Vec<u64>) {
-        let mut passages = comparison.own_passages(self.lost_max.own_letters());
-        passages.retain(|passage| !self.passages.contains(passage));
-        let is_lost = !passages.is_empty() || !self.lost_max.allows(&comparison.loss);
-        let of_template = || comparison.first_replaced().filter(|_| is_other_page_of_template());
-        let difference = if is_lost { None } else { comparison.replaced_fact().or_else(of_template) };
-        (Check::new(comparison, is_lost, difference), passages)
+        self.judge.kept(best.1);
+        Ok((best.0, compared))
     }
 
     /// Returns a kept text, or `None` if it is damaged.
-    fn text(&mut self, place: TextPlace) -> io::Result<Option<Rc<KnownText>>> {
+    fn text(&mut self, place: TextPlace) -> io::Result<Option<Rc<SplitText>>> {
         if let Some(text) = self.recent.get(place) {
             return Ok(Some(text));
         }
@@ -405,4 +380,10 @@ impl<'a> Verifier<'a> {
         };
         Ok(decompressed(&compressed).map(|text| self.recent.insert(place, SplitText::new(text))))
     }
+}
+
+/// Returns the key of the words that replace those of the first kept document of the cluster with this founder.
+fn words_key(founder: u64, fillings: &[Filling]) -> u64 {
+    let replaced = fillings.iter().filter(|filling| filling.replaces);
+    replaced.fold(founder, |hash, filling| xxh3_64_with_seed(&filling.words.to_le_bytes(), hash))
 }

@@ -1,53 +1,35 @@
 //! Holds the kept texts that were compared last. The next documents of their clusters probably need them again.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::facts::Comparison;
-use super::slots::Filling;
 use super::texts::TextPlace;
 use super::words::SplitText;
 
 /// Maximum size of the texts that are held, in bytes. A single text may be larger.
 const BYTES_MAX: usize = 32 << 20;
 
-/// A kept text that was compared.
-#[derive(Debug)]
-pub(super) struct KnownText {
-    /// The text.
-    pub(super) text: SplitText,
-    fillings: OnceCell<Vec<Filling>>,
-}
-
-impl KnownText {
-    /// Returns the words in which this text differs from the first kept text of its cluster.
-    pub(super) fn fillings(&self, first: &SplitText) -> &[Filling] {
-        self.fillings.get_or_init(|| Comparison::new(&self.text, first).fillings())
-    }
-}
-
 /// The texts that were compared last.
 #[derive(Debug, Default)]
 pub(super) struct RecentTexts {
-    texts: HashMap<TextPlace, Rc<KnownText>>,
+    texts: HashMap<TextPlace, Rc<SplitText>>,
     bytes: usize,
 }
 
 impl RecentTexts {
     /// Returns the text at `place`, if it is held.
-    pub(super) fn get(&self, place: TextPlace) -> Option<Rc<KnownText>> {
+    pub(super) fn get(&self, place: TextPlace) -> Option<Rc<SplitText>> {
         self.texts.get(&place).map(Rc::clone)
     }
 
     /// Adds a text. If it makes the texts larger than [`BYTES_MAX`], the other ones go.
-    pub(super) fn insert(&mut self, place: TextPlace, text: SplitText) -> Rc<KnownText> {
+    pub(super) fn insert(&mut self, place: TextPlace, text: SplitText) -> Rc<SplitText> {
         self.bytes += text.bytes();
         if self.bytes > BYTES_MAX {
             self.texts.clear();
             self.bytes = text.bytes();
         }
-        let text = Rc::new(KnownText { text, fillings: OnceCell::new() });
+        let text = Rc::new(text);
         self.texts.insert(place, Rc::clone(&text));
         text
     }
@@ -66,7 +48,7 @@ mod tests {
             let place = TextPlace { at, bytes: 1 };
             recent.insert(place, text());
             assert!(recent.get(place).is_some());
-            let bytes: usize = recent.texts.values().map(|known| known.text.bytes()).sum();
+            let bytes: usize = recent.texts.values().map(|text| text.bytes()).sum();
             assert!(bytes <= BYTES_MAX && bytes == recent.bytes, "{bytes}");
         }
     }

@@ -8,70 +8,88 @@
 //! for all documents, whatever they have in other places. Two documents are pages of a template if their words in its
 //! places differ.
 //!
-//! Memory: about 20 bytes for each place in which a document differs by a few words. Cost: that number of places.
+//! Memory: about 20 bytes for each word of the first document instead of which a document has others. Cost: their number.
 
-use leitong_base::hashed::{HashedMap, HashedSet};
-use xxhash_rust::xxh3::xxh3_64;
+use std::ops::Range;
+
+use leitong_base::hashed::HashedMap;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// Maximum number of words of a place that are looked at.
+const WORDS_MAX: u32 = 16;
 
 /// The words that a document has in a place where the first kept document of its cluster has others, or none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Filling {
-    /// The first word of the first kept document in this place, by its number.
-    pub place: u32,
+    /// The words of the first kept document in this place, by their numbers.
+    pub place: Range<u32>,
     /// Hash of the words.
     pub words: u64,
     /// True if the words replace others. Else, text was added or rewritten.
     pub replaces: bool,
 }
 
+impl Filling {
+    /// Returns the numbers of the replaced words: at most [`WORDS_MAX`].
+    fn replaced(&self) -> Range<u32> {
+        self.place.start..self.place.end.min(self.place.start + WORDS_MAX)
+    }
+}
+
 /// The places in which the documents of clusters differ from the first kept one of their cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    /// 16-bit hashes of the first two fillings that differ, by cluster and place; 0 if there is one.
+    /// 16-bit hashes of the first two fillings that differ, by cluster and replaced word; 0 if there is one.
     words: HashedMap<[u16; 2]>,
-    /// The founders of the clusters with a place of a template.
-    founders: HashedSet,
+    /// True if a cluster has a place of a template.
+    any: bool,
 }
 
 impl Slots {
     /// Adds the words of a document in the cluster with this founder.
     pub(crate) fn add(&mut self, founder: u64, fillings: &[Filling]) {
-        for Filling { place, words, .. } in replacing(fillings) {
-            let hash = (*words as u16).max(1);
-            let [first, second] = self.words.entry(key(founder, *place)).or_insert([hash, 0]);
-            if *first != hash {
-                *second = hash;
-                self.founders.insert(founder);
+        for filling in replacing(fillings) {
+            let hash = (filling.words as u16).max(1);
+            for word in filling.replaced() {
+                let [first, second] = self.words.entry(key(founder, word)).or_insert([hash, 0]);
+                if *first != hash {
+                    *second = hash;
+                    self.any = true;
+                }
             }
         }
-    }
-
-    /// Returns true if the cluster with this founder has a place of a template.
-    #[must_use]
-    pub(crate) fn has(&self, founder: u64) -> bool {
-        self.founders.contains(&founder)
     }
 
     /// Returns true if no cluster has a place of a template.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
-        self.founders.is_empty()
+        !self.any
     }
 
-    /// Returns true if two documents of a cluster have different words in the places of its template, and at least half
-    /// of the places in which each differs from the first kept document are places of the template. Edited copies may
-    /// differ in a place of the template as well, but mostly differ in others.
+    /// Returns the words that a document has in the places of its cluster's template.
     #[must_use]
-    pub(crate) fn differ(&self, founder: u64, document: &[Filling], kept: &[Filling]) -> bool {
-        let is_slot = |filling: &&Filling| {
-            let known = self.words.get(&key(founder, filling.place));
-            known.is_some_and(|[_, second]| *second != 0)
+    pub(crate) fn words(&self, founder: u64, fillings: &[Filling]) -> SlotWords {
+        let is_slot = |word: u32| self.words.get(&key(founder, word)).is_some_and(|[_, second]| *second != 0);
+        let replacing = replacing(fillings);
+        let in_slots: Vec<_> = replacing.iter().filter(|filling| filling.replaced().any(is_slot)).collect();
+        let hash = |hash, filling: &&&Filling| {
+            xxh3_64_with_seed(&filling.words.to_le_bytes(), hash ^ key(founder, filling.place.start))
         };
-        let [document, kept] = [document, kept].map(replacing);
-        let [ours, theirs] =
-            [&document, &kept].map(|all| all.iter().copied().filter(is_slot).collect::<Vec<_>>());
-        ours != theirs && 2 * ours.len() >= document.len() && 2 * theirs.len() >= kept.len()
+        SlotWords {
+            key: in_slots.iter().fold(founder, hash),
+            are_most: !in_slots.is_empty() && 2 * in_slots.len() >= replacing.len(),
+        }
     }
+}
+
+/// The words of a document in the places of a template.
+pub(crate) struct SlotWords {
+    /// Hash of the words and their cluster.
+    pub key: u64,
+    /// True if there are words, and at least half of the places in which the document differs from the first kept one are
+    /// places of the template. Edited copies may differ in a place of the template as well, but mostly differ in others.
+    pub are_most: bool,
 }
 
 /// Returns the words that replace others; none if more was added than replaced.
@@ -92,7 +110,7 @@ mod tests {
     use super::*;
 
     fn filling(place: u32, words: u64) -> Filling {
-        Filling { place, words, replaces: true }
+        Filling { place: place..place + 1, words, replaces: true }
     }
 
     #[test]
@@ -100,18 +118,22 @@ mod tests {
         let mut slots = Slots::default();
         let version = [filling(100, 7), filling(7, 9)];
         (0..3).for_each(|_| slots.add(1, &version));
-        assert!(slots.is_empty() && !slots.differ(1, &[filling(100, 8)], &[]), "two versions");
+        assert!(slots.is_empty() && !slots.words(1, &[filling(100, 8)]).are_most, "two versions");
         slots.add(1, &[filling(100, 8), filling(8, 9)]);
-        assert!(slots.has(1) && slots.differ(1, &[filling(100, 8)], &[]));
-        assert!(slots.differ(1, &[filling(100, 8)], &[filling(100, 7)]));
-        assert!(slots.differ(1, &[], &[filling(100, 7)]), "a page like the first one");
-        assert!(!slots.differ(1, &[filling(100, 7)], &[filling(100, 7)]), "a copy");
-        assert!(slots.differ(1, &[filling(100, 8), filling(7, 9)], &[]));
-        assert!(!slots.differ(1, &[filling(100, 8), filling(8, 9), filling(9, 9)], &[]), "an edited copy");
-        assert!(!slots.differ(1, &[filling(100, 7), filling(7, 9)], &[filling(100, 7)]), "a copy of a page");
+        let words = |founder: u64, fillings: &[Filling]| slots.words(founder, fillings);
+        let page = words(1, &[filling(100, 8)]);
+        assert!(!slots.is_empty() && page.are_most);
+        assert_ne!(page.key, words(1, &[filling(100, 7)]).key);
+        assert_ne!(page.key, words(1, &[]).key, "the first one");
+        let copy = words(1, &[filling(100, 8), filling(7, 9)]);
+        assert!(copy.are_most && copy.key == page.key);
+        let edited = words(1, &[filling(100, 8), filling(8, 9), filling(9, 9)]);
+        assert!(!edited.are_most && edited.key == page.key, "an edited copy");
         let added = Filling { replaces: false, ..filling(0, 5) };
-        assert!(!slots.differ(1, &[filling(100, 8), added.clone(), added], &[]), "a page with more text");
-        assert!(!slots.has(2) && !slots.differ(2, &[filling(100, 8)], &[]), "another cluster");
-        assert!(!slots.differ(1, &[], &[]));
+        assert!(!words(1, &[filling(100, 8), added.clone(), added]).are_most, "a page with more text");
+        assert!(!words(2, &[filling(100, 8)]).are_most, "another cluster");
+        assert!(!words(1, &[]).are_most);
+        let wide = Filling { place: 99..102, ..filling(0, 7) };
+        assert!(words(1, &[wide]).are_most, "another word there differs as well");
     }
 }

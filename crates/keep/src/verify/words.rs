@@ -19,8 +19,6 @@ pub(super) const RUN_LETTERS: u32 = 15;
 const IDEOGRAPH_LETTERS: u32 = 3;
 /// Characters that join the parts of a number, a version or a name, as `4.2.15` and `unic-char`.
 pub(super) const JOINTS: [char; 3] = ['.', '-', '_'];
-/// Characters that end a sentence.
-const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '。', '！', '？', '｡', '।', '…'];
 /// Length up to which words of equal length have different hashes: XXH3-64 mixes up to eight bytes reversibly.
 const UNIQUE_BYTES: u32 = 8;
 /// Odd multiplier for hashes: the golden ratio in 64 bits.
@@ -55,12 +53,6 @@ impl SplitText {
     #[must_use]
     pub(super) fn text(&self) -> &str {
         self.text.text()
-    }
-
-    /// Returns the hash of the text.
-    #[must_use]
-    pub(super) fn hash(&self) -> u64 {
-        self.text.hash
     }
 
     /// Returns the words in their order.
@@ -104,15 +96,6 @@ impl SplitText {
             return false;
         }
         length <= UNIQUE_BYTES || self.spelled(word) == other.spelled(theirs)
-    }
-
-    /// Returns true if a sentence ends before the word `at`, or no word is there.
-    #[must_use]
-    pub(super) fn ends_sentence(&self, at: usize) -> bool {
-        let start = at.checked_sub(1).map(|last| self.words[last].end as usize);
-        let end = self.words.get(at).map(|word| word.start as usize);
-        let between = &self.text()[start.unwrap_or(0)..end.unwrap_or(self.text().len())];
-        start.is_none() || between.contains(SENTENCE_ENDS)
     }
 
     /// Returns the run that begins with the word `start`, as a range of words. The last words begin no run.
