@@ -171,6 +171,7 @@ impl Copier {
         let is_kept = self.choice.keeps(self.ordinal, decision);
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
+        self.counts.document_copied();
         let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
         let keep = &mut self.outputs.keep;
         let place = (decision.input, decision.number);

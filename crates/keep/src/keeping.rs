@@ -140,7 +140,7 @@ impl<'a> Keeping<'a> {
         texts: Receiver<PageTexts>,
     ) -> Result<KeepSink<S>> {
         let spool = self.spool()?;
-        let needs_texts = self.options.needs_texts() || self.writes_texts;
+        let needs_texts = self.options.needs_texts() || self.options.clusters.is_some() || self.writes_texts;
         let file = self.texts()?;
         let texts = needs_texts.then_some(StoredTexts { received: texts, file });
         KeepSink::new(inner, names, self.copier_at_once()?, spool, texts)

@@ -134,8 +134,12 @@ pub(crate) struct ClusterLine {
     pub near: u32,
     /// True if all pages have the same host.
     pub one_host: bool,
+    /// The id of the cluster's canonical page.
+    pub canonical_page_id: String,
     /// The url of the cluster's canonical page.
     pub canonical_url: String,
+    /// The id of the last page.
+    pub example_page_id: String,
     /// The url of the last page.
     pub example_url: String,
 }
@@ -273,7 +277,9 @@ fn line(cluster: &Counted, spooled: &mut Spooled) -> Result<ClusterLine> {
         size: cluster.size,
         near: cluster.near,
         one_host: cluster.one_host,
+        canonical_page_id: last.canonical_page_id.unwrap_or_default(),
         canonical_url: last.canonical_url.unwrap_or_default(),
+        example_page_id: last.page_id,
         example_url: last.url,
     })
 }

@@ -60,6 +60,7 @@ pub struct FingerprintStage {
     /// The start of the run, if it is a run over files.
     started: Option<Timestamp>,
     written_texts: Option<WrittenForm>,
+    passes_titles: bool,
 }
 
 /// The pages whose normalised text is compressed and passed on.
@@ -117,6 +118,8 @@ struct Found {
     charset: Option<Charset>,
     /// The text to write, if it is requested.
     written: Option<Text>,
+    /// The title, if it is requested.
+    title: Option<String>,
 }
 
 /// The result for a record.
@@ -159,6 +162,7 @@ impl FingerprintStage {
             compressed_texts: CompressedTexts::None,
             started: None,
             written_texts: None,
+            passes_titles: false,
         })
     }
 
@@ -181,10 +185,16 @@ impl FingerprintStage {
         Self { written_texts, ..self }
     }
 
-    /// Returns true if texts of pages are passed on.
+    /// Passes titles on as well.
+    #[must_use]
+    pub fn passing_titles(self, passes_titles: bool) -> Self {
+        Self { passes_titles, ..self }
+    }
+
+    /// Returns true if texts or titles of pages are passed on.
     #[must_use]
     pub fn passes_texts_on(&self) -> bool {
-        self.compressed_texts != CompressedTexts::None || self.written_texts.is_some()
+        self.compressed_texts != CompressedTexts::None || self.written_texts.is_some() || self.passes_titles
     }
 
     /// Returns the corpus of the page with this url.
@@ -433,7 +443,7 @@ impl FingerprintStage {
             outcome,
         }));
         let work = work.done();
-        let texts = PageTexts { normalised, written };
+        let texts = PageTexts { normalised, written, title: found.title };
         Fingerprinted { record: Ok(record), repaired, has_body, work, texts }
     }
 
@@ -477,6 +487,7 @@ impl FingerprintStage {
             Ok((reading, _)) => reading,
             Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };
+        found.title = document.title.clone().filter(|_| self.passes_titles);
         found.credits = document.credits.take();
         found.charset = charset;
         let text = text_digest(&document, &self.digest_hash, digest_buffer);

@@ -111,6 +111,11 @@ impl Arguments {
         self.texts.written_form()
     }
 
+    /// Returns true if clusters are listed, with the titles of their members.
+    pub(crate) fn lists_clusters(&self) -> bool {
+        self.clusters.is_some()
+    }
+
     /// Returns the files of benchmarks.
     pub(crate) fn benchmarks(&self) -> &[PathBuf] {
         self.passages.benchmarks()

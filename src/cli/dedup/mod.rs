@@ -134,7 +134,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let fingerprint_stage = FingerprintStage::new(config.clone())
         .map_err(Wrong::from)?
         .compressing_texts(arguments.kept.compressed_texts())
-        .writing_texts(arguments.kept.written_texts());
+        .writing_texts(arguments.kept.written_texts())
+        .passing_titles(arguments.kept.lists_clusters());
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));

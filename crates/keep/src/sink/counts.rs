@@ -32,6 +32,7 @@ pub struct Counts {
     unknown_charsets: Mutex<BTreeMap<Box<str>, u64>>,
     without_body: AtomicU64,
     left_out: AtomicU64,
+    copied: AtomicU64,
     skipped: Mutex<BTreeMap<Skip, u64>>,
 }
 
@@ -76,6 +77,17 @@ impl Counts {
     /// Counts a document that is in no output, because it is too long or cannot be read completely.
     pub fn document_left_out(&self) {
         self.left_out.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a document that is kept or dropped, as its decision says.
+    pub(crate) fn document_copied(&self) {
+        self.copied.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of documents that were kept or dropped so far.
+    #[must_use]
+    pub fn documents_copied(&self) -> u64 {
+        self.copied.load(Ordering::Relaxed)
     }
 
     /// Counts a record that is skipped.

@@ -100,12 +100,15 @@ pub(crate) struct Check {
     /// The fact of the document and that of the kept document, if facts differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
+    /// The url of the kept document that was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_url: Option<String>,
 }
 
 impl Check {
     /// Returns the check of a document that is kept for a difference, or for too much lost text, or else dropped.
     fn new(comparison: &Comparison, is_lost: bool, difference: Option<&Difference>) -> Self {
-        let Comparison { loss, texts: [document, _], .. } = comparison;
+        let Comparison { loss, texts: [document, kept], .. } = comparison;
         let finding = match difference {
             Some(_) => Finding::FactsDiffer,
             None if is_lost => Finding::TextLost,
@@ -118,6 +121,7 @@ impl Check {
             lost_letters: loss.longest,
             lost_passage: shortened(&document.text()[loss.passage.clone()]),
             differs,
+            kept_url: Some(kept.url().to_owned()).filter(|url| !url.is_empty()),
         }
     }
 
