@@ -33,6 +33,7 @@ mod hostile_pages;
 mod input_kinds;
 mod keep;
 mod kills;
+mod languages;
 mod messages;
 mod odd_inputs;
 mod on_disk;

@@ -14,7 +14,7 @@ use leitong_formats::Framing;
 use leitong_formats::source::Input;
 
 /// The fields that are added to a document, each with its group and an example of its value.
-const FIELDS: [(&str, Group, Value<'static>); 16] = [
+const FIELDS: [(&str, Group, Value<'static>); 17] = [
     ("leitong_cluster", Group::Verdict, Value::Text(None)),
     ("leitong_kind", Group::Verdict, Value::Text(None)),
     // The page id of the cluster's canonical document.
@@ -22,6 +22,7 @@ const FIELDS: [(&str, Group, Value<'static>); 16] = [
     // Why the document is undecidable, or the share of a duplicate's text that the canonical document has.
     ("leitong_reason", Group::Details, Value::Text(None)),
     ("leitong_share", Group::Details, Value::Share(None)),
+    ("leitong_language", Group::Language, Value::Text(None)),
     ("leitong_cluster_size", Group::ClusterSize, Value::Count(None)),
     ("leitong_kept_by_verify", Group::Check, Value::Flag(None)),
     // The share of the text that is in passages that no kept document has, and the longest of these passages.
@@ -47,6 +48,7 @@ enum Group {
     Verdict,
     /// Columns of every table, and fields of documents that have a value.
     Details,
+    Language,
     ClusterSize,
     Check,
     Benchmark,
@@ -84,6 +86,8 @@ impl fmt::Display for Value<'_> {
 /// The groups of fields that become columns of tables, in addition to those about the verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Added {
+    /// The language of the text.
+    pub language: bool,
     /// The size of the cluster.
     pub cluster_size: bool,
     /// The result of verification.
@@ -106,6 +110,7 @@ impl Added {
     fn has(self, group: Group) -> bool {
         match group {
             Group::Verdict | Group::Details => true,
+            Group::Language => self.language,
             Group::ClusterSize => self.cluster_size,
             Group::Check => self.check,
             Group::Benchmark => self.benchmark,
@@ -145,6 +150,7 @@ impl<'a> Annotation<'a> {
             Value::Text(self.canonical),
             Value::Text(self.decision.reason.map(Reason::as_str)),
             Value::Share(self.decision.share),
+            Value::Text(self.decision.language.as_deref()),
             Value::Count(self.cluster_size),
             Value::Flag(check.map(Check::keeps)),
             Value::Share(check.map(|check| check.lost_share)),

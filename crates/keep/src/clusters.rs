@@ -29,6 +29,8 @@ struct Member<'a> {
     url: &'a str,
     host: String,
     title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'a str>,
     fetched_at: Option<String>,
     /// The time of publication that the page states.
     published_at: Option<String>,
@@ -83,6 +85,7 @@ impl Choice {
                     url: &decision.url,
                     host: host(&decision.url),
                     title: decision.title.as_deref(),
+                    language: decision.language.as_deref(),
                     fetched_at: time(decision.fetched_at_ms),
                     published_at: time(decision.published_at_ms),
                     kind: decision.kind,

@@ -140,7 +140,7 @@ impl<'a> Keeping<'a> {
         texts: Receiver<PageTexts>,
     ) -> Result<KeepSink<S>> {
         let spool = self.spool()?;
-        let needs_texts = self.options.needs_texts() || self.options.clusters.is_some() || self.writes_texts;
+        let needs_texts = self.options.needs_pages() || self.writes_texts;
         let file = self.texts()?;
         let texts = needs_texts.then_some(StoredTexts { received: texts, file });
         KeepSink::new(inner, names, self.copier_at_once()?, spool, texts)
@@ -303,7 +303,9 @@ impl<'a> Keeping<'a> {
             accounts.write(path).with_context(|| format!("cannot write {}", path.display()))?;
         }
         if let Some(path) = &self.options.report {
-            let report = Report::collect(&mut spooled, copied, accounts, self.benchmarks.is_some())?;
+            let languages = self.options.languages.then(|| self.counts.languages());
+            let counted = (copied, accounts, languages);
+            let report = Report::collect(&mut spooled, counted, self.benchmarks.is_some())?;
             report.write(path).with_context(|| format!("cannot write {}", path.display()))?;
         }
         copied.iter().for_each(Copied::note);

@@ -89,6 +89,9 @@ pub(crate) struct Decision {
     /// The share of a duplicate's text that the canonical page has, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) share: Option<f64>,
+    /// The language of the text, if languages are detected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) language: Option<String>,
     /// The title, if titles are passed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
@@ -134,6 +137,7 @@ impl Decision {
             kind: verdict.kind,
             reason: verdict.reason,
             share: verdict.share.filter(|_| verdict.kind != Kind::Unique).map(|share| share.0),
+            language: None,
             title: None,
             page_id: verdict.page_id.clone(),
             url: verdict.url.clone(),
@@ -160,6 +164,7 @@ impl Decision {
             kind: if number == founder { Kind::Unique } else { Kind::NearDuplicate },
             reason: None,
             share: None,
+            language: None,
             title: None,
             page_id: number.to_string(),
             url: format!("http://host/{number}"),

@@ -49,6 +49,8 @@ pub struct Options {
     pub source_removed_max: Option<f64>,
     /// True if annotated documents get the number of documents in their cluster.
     pub cluster_sizes: bool,
+    /// True if the languages of documents are detected.
+    pub languages: bool,
     /// Options about passages that documents share, if any are set.
     pub passages: Option<PassageOptions>,
 }
@@ -160,6 +162,11 @@ impl Options {
         self.passages.is_some() || self.verify.is_some()
     }
 
+    /// Returns true if something about each page is passed on, besides its verdict.
+    pub(super) fn needs_pages(&self) -> bool {
+        self.needs_texts() || self.clusters.is_some() || self.languages
+    }
+
     /// Returns true if documents can be copied during the run.
     pub(super) fn copies_at_once(&self, rules: Rules) -> bool {
         // Accounts are not part of a checkpoint.
@@ -189,6 +196,7 @@ impl Options {
     /// Returns the groups of fields that annotated documents get.
     pub(super) fn added(&self) -> Added {
         Added {
+            language: self.languages,
             cluster_size: self.cluster_sizes,
             check: self.verify.is_some(),
             benchmark: self.compares(),

@@ -3,7 +3,7 @@
 
 mod render;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::collections::hash_map::Entry;
 use std::path::Path;
 
@@ -16,6 +16,7 @@ use super::passages::benchmark::SharedPassage;
 use super::spool::Spooled;
 use super::verify::{Check, Counts};
 use crate::error::Result;
+use crate::sink::Language;
 use crate::sink::copied::Copied;
 use crate::sink::whole_lines::WholeLines;
 use leitong_cluster::verdict::Kind;
@@ -52,6 +53,8 @@ pub(crate) struct Report {
     pub verified: Option<Verified>,
     /// The documents that contain a passage of a benchmark, if documents were compared with one.
     pub benchmarks: Option<Vec<BenchmarkLine>>,
+    /// Number of documents by language, if languages are detected.
+    pub languages: Option<BTreeMap<&'static str, Language>>,
     /// The accounts of the largest sources, if they were requested.
     pub accounts: Option<AccountsReport>,
 }
@@ -186,8 +189,7 @@ impl Report {
     /// The decisions cannot be read.
     pub(crate) fn collect(
         spooled: &mut Spooled,
-        copied: Option<Copied>,
-        accounts: Option<AccountsReport>,
+        (copied, accounts, languages): (Option<Copied>, Option<AccountsReport>, Option<BTreeMap<&'static str, Language>>),
         compares: bool,
     ) -> Result<Report> {
         let mut kinds = Kind::ALL.map(|kind| (kind.as_str(), 0));
@@ -235,6 +237,7 @@ impl Report {
             hosts: largest_hosts(hosts),
             verified,
             benchmarks,
+            languages,
             accounts: accounts.map(AccountsReport::largest),
         })
     }

@@ -139,6 +139,7 @@ impl Arguments {
             by: self.by.clone(),
             source_removed_max: self.source_removed_max,
             cluster_sizes: self.cluster_sizes,
+            languages: false,
             passages: self.passages.options(config)?,
         })
     }

@@ -2,6 +2,7 @@
 
 mod columns;
 mod kept;
+mod language;
 mod passages;
 mod progress;
 mod texts;
@@ -34,6 +35,7 @@ use leitong_formats::source::{
 };
 use leitong_keep::Checkpoints;
 use leitong_keep::Keeping;
+use leitong_keep::Options;
 use leitong_keep::TableOfRun;
 use leitong_keep::sink::Counts;
 use leitong_keep::sink::DeadLetters;
@@ -83,6 +85,8 @@ pub(crate) struct Arguments {
     columns: columns::Arguments,
     #[command(flatten)]
     kept: kept::Arguments,
+    #[command(flatten)]
+    languages: language::Arguments,
     #[command(flatten)]
     overwrite: Overwrite,
     /// Folder for checkpoints. If the run is killed, the same command resumes it
@@ -135,7 +139,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .map_err(Wrong::from)?
         .compressing_texts(arguments.kept.compressed_texts())
         .writing_texts(arguments.kept.written_texts())
-        .passing_titles(arguments.kept.lists_clusters());
+        .passing_titles(arguments.kept.lists_clusters())
+        .in_languages(arguments.languages.filter()?);
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));
@@ -333,7 +338,8 @@ impl Run<'_> {
         begun_at: u64,
         counts: &Arc<Counts>,
     ) -> anyhow::Result<Keeping<'k>> {
-        let options = self.arguments.kept.keeping(&self.config)?;
+        let languages = self.arguments.languages.are_detected();
+        let options = Options { languages, ..self.arguments.kept.keeping(&self.config)? };
         let checkpoints = self.checkpoints.as_ref().map(|folder| Checkpoints {
             folder: folder.folder(),
             earlier: self.checkpoint.as_ref().map(|checkpoint| (&checkpoint.extents, checkpoint.last)),
@@ -354,6 +360,9 @@ impl Run<'_> {
         if let Some((input, number)) = last {
             progress.note(format_args!("resuming after record {number} of {}", inputs[input].name));
             inputs.drain(..input);
+            if self.arguments.languages.are_detected() {
+                progress.note("documents by language are counted from here on");
+            }
         }
         Resumed::new(Inputs::new(inputs, self.rules.clone(), Arc::clone(read)), names, last)
     }
@@ -549,6 +558,9 @@ fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
     if let Err(why) = fingerprinted.record {
         counts.skipped(why);
     }
+    if let Some(language) = fingerprinted.texts.language {
+        counts.language(language, fingerprinted.record.is_err());
+    }
 }
 
 /// Rejects arguments that cannot work, before anything is written.
@@ -679,6 +691,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &T
             .chain(arguments.warc_base.iter().map(|base| format!("--warc-base {}", base.display())))
             .chain(arguments.columns.options())
             .chain(arguments.kept.given_options())
+            .chain(arguments.languages.given_option())
             .chain([format!("settings {settings}")])
             .collect(),
     }

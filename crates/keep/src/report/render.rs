@@ -1,10 +1,12 @@
 //! Writes the report as text, or as a single HTML page without scripts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, Verified};
 use crate::accounts::AccountsReport;
 use crate::passages::benchmark::SharedPassage;
+use crate::sink::Language;
 use leitong_base::markup::escape;
 use leitong_base::terminal;
 use leitong_text::page::Page;
@@ -139,6 +141,7 @@ impl Report {
         });
         self.verified.iter().for_each(|verified| tables.extend(checks(verified)));
         tables.extend(self.benchmarks.as_deref().filter(|lines| !lines.is_empty()).map(benchmarks));
+        self.languages.iter().for_each(|counts| tables.push(languages(counts)));
         self.accounts.iter().for_each(|accounts| tables.extend(by_source(accounts)));
         tables
     }
@@ -190,6 +193,19 @@ fn benchmarks(lines: &[BenchmarkLine]) -> ReportTable {
         note: "the first ones; --drop writes all",
         head: &["letters", "Document", "Benchmark", "Passage"],
         rows: lines.iter().map(row).collect(),
+    }
+}
+
+/// Returns the table of languages.
+fn languages(counts: &BTreeMap<&'static str, Language>) -> ReportTable {
+    let row = |(code, Language { used, skipped }): (&&str, &Language)| {
+        vec![(*code).to_owned(), used.to_string(), skipped.to_string()]
+    };
+    ReportTable {
+        title: "Languages",
+        note: "documents that --language skips are in no output",
+        head: &["Language", "documents", "skipped"],
+        rows: counts.iter().map(row).collect(),
     }
 }
 
