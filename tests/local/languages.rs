@@ -12,7 +12,8 @@ const GERMAN: &str = "Die Bibliothek in der Altstadt ist seit heute Morgen wiede
 #[test]
 fn documents_in_other_languages_are_counted_and_in_no_output() {
     let folder = tempfile::tempdir().expect("a folder");
-    let texts = [&article(1, 30), ENGLISH, GERMAN, &article(2, 30), ENGLISH, "", "4711 0815"];
+    let (first, second) = (article(1, 30), article(2, 30));
+    let texts = [first.as_str(), ENGLISH, GERMAN, &second, ENGLISH, "", "4711 0815"];
     let page = |(number, text): (usize, &&str)| {
         let url = format!("https://a.test/{number}");
         json!({ "id": number.to_string(), "url": url, "text": text }).to_string() + "\n"

@@ -201,7 +201,7 @@ impl Copier {
                 self.copied.count(decision, is_kept, found.bytes);
                 let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 if let Some(output) = output {
-                    output.write_row(decision.input, &row, &annotation)?;
+                    output.write_row(decision.input, (&row, found.bytes), &annotation)?;
                 }
             }
             Content::Bytes(framing, mut bytes) => {

@@ -372,7 +372,8 @@ impl Opening<'_> {
     ) -> Result<Option<Output>> {
         let Some(path) = path else { return Ok(None) };
         let checkpoints = self.checkpoint_folder().map(|folder| (name, folder.to_owned()));
-        let plan = Plan { path, names: self.names, forms: self.forms, added, checkpoints };
+        let shard_bytes = self.options.shard_bytes.filter(|_| name == "keep");
+        let plan = Plan { path, names: self.names, shard_bytes, forms: self.forms, added, checkpoints };
         match self.extent(name) {
             None => Output::create(plan).map(Some),
             Some(extent) => Output::resume(plan, extent).map(Some),
@@ -384,6 +385,7 @@ impl Opening<'_> {
         let added = Added { cut: self.options.cuts(), ..self.options.added() };
         let plan = TextPlan {
             path: path.to_owned(),
+            shard_bytes: self.options.shard_bytes,
             fields: texts.fields,
             added: self.options.annotate.then_some(added),
             again: self.again.clone(),

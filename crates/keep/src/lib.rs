@@ -45,6 +45,7 @@ pub(crate) mod prefer;
 mod rank;
 pub(crate) mod report;
 pub(crate) mod revisit;
+mod shards;
 pub mod sink;
 pub(crate) mod sizes;
 pub(crate) mod spool;

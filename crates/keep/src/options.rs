@@ -21,6 +21,8 @@ use leitong_formats::Again;
 pub struct Options {
     /// The output for kept documents: a file, or a folder with one file per input.
     pub keep: Option<PathBuf>,
+    /// Number of bytes of documents after which the output for kept documents goes on in another file.
+    pub shard_bytes: Option<u64>,
     /// The output for dropped documents, which get fields about their verdicts.
     pub drop: Option<PathBuf>,
     /// The output for the clusters with their members.
@@ -136,10 +138,11 @@ impl TableOfRun<'_> {
 }
 
 impl Options {
-    /// Returns the files that documents of inputs with these `names` are written to, if `path` is the output.
+    /// Returns the files that documents of inputs with these `names` are written to, if `path` is the output. If it
+    /// `has_shards`, these are the existing ones, and the first.
     #[must_use]
-    pub fn output_files(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
-        Output::paths(path, names)
+    pub fn output_files(path: &Path, names: &[PathBuf], has_shards: bool) -> Vec<PathBuf> {
+        Output::paths(path, names, has_shards)
     }
 
     /// Returns true if documents are written.

@@ -28,6 +28,10 @@ pub(crate) struct Arguments {
     /// the name ends in .gz, .zst or .lz4. Verdicts are then written only with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     keep: Option<PathBuf>,
+    /// Divide the output of --keep into files of at most N bytes of documents before compression: KEEP-00000.jsonl,
+    /// KEEP-00001.jsonl and so on for --keep KEEP.jsonl
+    #[arg(long, value_name = "N", requires = "keep", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Documents")]
+    shard_bytes: Option<u64>,
     #[command(flatten)]
     texts: texts::Arguments,
     /// Write the documents that are not kept, with the added fields `leitong_cluster`, `leitong_kind` and
@@ -125,6 +129,7 @@ impl Arguments {
     pub(crate) fn keeping(&self, config: &Config) -> anyhow::Result<Options> {
         Ok(Options {
             keep: self.keep.clone(),
+            shard_bytes: self.shard_bytes,
             drop: self.drop.clone(),
             clusters: self.clusters.clone(),
             report: self.report.clone(),
@@ -166,10 +171,16 @@ impl Arguments {
         let folders = [("--keep", &self.keep), ("--drop", &self.drop)];
         let documents = folders.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
         let documents = documents.flat_map(|(option, path)| {
-            Options::output_files(path, names).into_iter().map(move |file| (option, file))
+            let has_shards = option == "--keep" && self.shard_bytes.is_some();
+            Options::output_files(path, names, has_shards).into_iter().map(move |file| (option, file))
         });
         let single = self.paths().into_iter().skip(2);
         documents.chain(single.filter_map(|(option, path)| Some((option, path.clone()?)))).collect()
+    }
+
+    /// Returns the output that is divided into shards, with its option.
+    pub(crate) fn shards(&self) -> Option<(&'static str, &Path)> {
+        self.shard_bytes.and(self.keep.as_deref()).map(|path| ("--keep", path))
     }
 
     /// Returns the options as they were given on the command line.
@@ -189,15 +200,22 @@ impl Arguments {
         let fields = fields.into_iter().filter_map(|(option, field)| Some(format!("{option} {}", field?)));
         let verify = self.verify.then(|| format!("--verify {}", self.verify_lost_max));
         let prefer = format!("--prefer {}", self.prefer);
+        let shards = self.shard_bytes.map(|bytes| format!("--shard-bytes {bytes}"));
         // --source-removed-max is left out, because a run that it has stopped may go on with a higher limit.
         let texts = self.texts.given_options().chain(self.passages.given_options());
-        paths.chain(flags).chain(texts).chain(fields).chain(verify).chain([prefer]).collect()
+        paths.chain(flags).chain(shards).chain(texts).chain(fields).chain(verify).chain([prefer]).collect()
     }
 
     /// Rejects inputs that cannot be read a second time, and outputs in object stores.
     pub(crate) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
         refuse_objects(&self.paths())?;
         self.texts.check(self.keep.as_deref(), self.revisit)?;
+        let is_one_file = |path: &Path| path != Path::new("-") && !path.is_dir() && !path.to_string_lossy().ends_with('/');
+        if self.shards().is_some_and(|(_, path)| !is_one_file(path)) {
+            return Err(wrong(
+                "--shard-bytes: divides one file, but --keep names a folder or standard output; name a file",
+            ));
+        }
         if self.by.is_some() && !self.copies() {
             return Err(wrong("--by: counts the documents that are kept and dropped; add --keep or --drop"));
         }

@@ -146,6 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let run_id = run_id(arguments, &inputs, (&config, &table));
     let outputs = outputs(arguments, &below);
     let mut parts = Parts::new(&outputs, arguments.first_output(), arguments.overwrite);
+    parts.set_shards(arguments.kept.shards());
     let mark = match &arguments.table {
         Some(_) => Marked::new(&run_id, (&paths, &inputs), &outputs, prints(arguments))?,
         None => None,
@@ -458,6 +459,10 @@ impl Run<'_> {
         faults: Faults,
         status: u8,
     ) -> anyhow::Result<()> {
+        self.parts.find_shards();
+        if let (Some(mark), Some((option, path))) = (&mut self.mark, self.arguments.kept.shards()) {
+            mark.set_files(option, Options::output_files(path, &[], true));
+        }
         let number = match (&self.table_dir, &self.mark) {
             (Some(dir), Some(mark)) => mark.leave(dir, readings, faults.dead_letters)?,
             (Some(_), None) => None,
@@ -630,6 +635,11 @@ fn check_on_disk(arguments: &Arguments, config: &Config) -> anyhow::Result<()> {
 fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result<()> {
     if arguments.checkpoint.is_none() {
         return Ok(());
+    }
+    if arguments.kept.shards().is_some() {
+        return Err(wrong(
+            "--checkpoint: cannot continue shards; leave --shard-bytes or --checkpoint out",
+        ));
     }
     if inputs.is_empty() || inputs.iter().any(|input| documents::is_read_once(input)) {
         return Err(wrong(
