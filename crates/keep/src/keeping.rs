@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use serde_json::{Value, json};
+
 use super::annotate::Added;
 use super::choose::choose;
 use super::copy::{Copier, Finished, Outputs};
@@ -261,17 +263,17 @@ impl<'a> Keeping<'a> {
     }
 
     /// Copies the documents that had to wait, and writes the clusters, the accounts and the report. `sink` has taken
-    /// all decisions.
+    /// all decisions. Returns counts of documents, and the results of verification, as JSON.
     ///
     /// # Errors
     /// A document cannot be read or written; [`WrongOption`](super::Error::WrongOption) if the options do not fit the
     /// documents.
-    pub fn finish<S: Sink>(mut self, sink: KeepSink<S>, table: Option<&TableOfRun<'_>>) -> Result<()> {
+    pub fn finish<S: Sink>(mut self, sink: KeepSink<S>, table: Option<&TableOfRun<'_>>) -> Result<Value> {
         let Kept { mut copied, spooled, texts } = sink.finish()?;
         let Some(mut spooled) = spooled else {
             copied.iter().for_each(|finished| finished.copied.note());
             self.text_counts.note();
-            return Ok(());
+            return Ok(json!({ "documents": copied.map(|finished| finished.copied) }));
         };
         if let (Some(texts), Some(benchmarks)) = (&texts, &self.benchmarks) {
             spooled = steps::compare(&mut spooled, texts, benchmarks, self.new_spool()?)?;
@@ -302,11 +304,13 @@ impl<'a> Keeping<'a> {
         if let (Some(path), Some(accounts)) = (&self.options.accounts, &accounts) {
             accounts.write(path).with_context(|| format!("cannot write {}", path.display()))?;
         }
+        let mut report_verified = None;
         if let Some(path) = &self.options.report {
             let languages = self.options.languages.then(|| self.counts.languages());
             let counted = (copied, accounts, languages);
             let report = Report::collect(&mut spooled, counted, self.benchmarks.is_some())?;
             report.write(path).with_context(|| format!("cannot write {}", path.display()))?;
+            report_verified = report.verified;
         }
         copied.iter().for_each(Copied::note);
         self.text_counts.note();
@@ -316,7 +320,8 @@ impl<'a> Keeping<'a> {
         if let Some((counts, stored)) = verified {
             counts.note(stored);
         }
-        Ok(())
+        let verified = verified.map(|(counts, _)| counts);
+        Ok(json!({ "documents": copied, "verified": verified, "sample": report_verified }))
     }
 }
 

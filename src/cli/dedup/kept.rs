@@ -21,6 +21,9 @@ use leitong_pipeline::CompressedTexts;
 use leitong_pipeline::WrittenForm;
 use leitong_pipeline::config::Config;
 
+/// The option that writes a receipt.
+pub(crate) const RECEIPT: &str = "--receipt";
+
 #[derive(Debug, Args)]
 #[group(id = "documents")]
 pub(crate) struct Arguments {
@@ -91,6 +94,10 @@ pub(crate) struct Arguments {
     /// .json or .html, otherwise text
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     report: Option<PathBuf>,
+    /// Write a receipt as JSON: version, settings, counts, and SHA-256 of all inputs and outputs. `leitong audit
+    /// --receipt` compares the files with it
+    #[arg(long, value_name = "FILE", requires = "keep", help_heading = "Documents")]
+    receipt: Option<PathBuf>,
     #[command(flatten)]
     passages: passages::Arguments,
 }
@@ -118,6 +125,11 @@ impl Arguments {
     /// Returns true if clusters are listed, with the titles of their members.
     pub(crate) fn lists_clusters(&self) -> bool {
         self.clusters.is_some()
+    }
+
+    /// Returns the file for the receipt.
+    pub(crate) fn receipt(&self) -> Option<&Path> {
+        self.receipt.as_deref()
     }
 
     /// Returns the files of benchmarks.
@@ -150,7 +162,7 @@ impl Arguments {
     }
 
     /// Returns the options that name a file or a folder.
-    fn paths(&self) -> [(&'static str, &Option<PathBuf>); 6] {
+    fn paths(&self) -> [(&'static str, &Option<PathBuf>); 7] {
         [
             ("--keep", &self.keep),
             ("--drop", &self.drop),
@@ -158,6 +170,7 @@ impl Arguments {
             ("--report", &self.report),
             ("--accounts", &self.accounts),
             ("--passages", &self.passages.passages),
+            (RECEIPT, &self.receipt),
         ]
     }
 

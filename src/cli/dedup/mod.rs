@@ -5,6 +5,7 @@ mod kept;
 mod language;
 mod passages;
 mod progress;
+mod receipt;
 mod texts;
 
 use std::io::IsTerminal;
@@ -22,6 +23,7 @@ use crate::cli::files::documents;
 use crate::cli::files::done::Marked;
 use crate::cli::files::outputs::{check_outputs, check_writable};
 use crate::cli::files::parts::{Overwrite, Parts};
+use crate::cli::files::receipt::Entry;
 use crate::cli::files::summary::format_summary;
 use crate::cli::settings::{self, DecisionArguments, Wrong, wrong};
 use crate::graph;
@@ -205,7 +207,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let fingerprint_stage = Arc::new(fingerprint_stage.started_at(started_at));
     parts.set_continued_later(checkpoints.is_some());
     parts.begin(checkpoint.is_some())?;
+    let objects = Entry::objects(&paths, &inputs);
     let run = Run {
+        objects,
         started_at,
         arguments,
         config,
@@ -260,6 +264,8 @@ struct Run<'a> {
     checkpoint: Option<Checkpoint>,
     /// Number of objects whose keys cannot be requested.
     unnameable: usize,
+    /// Size and version of each input that is an object of a store, for the receipt.
+    objects: Vec<Option<(u64, String)>>,
     /// The time at which the run began, maybe in an earlier process.
     started_at: Timestamp,
     started: Instant,
@@ -328,8 +334,8 @@ impl Run<'_> {
         let until = cluster_stage.clusterer().position().next_log_offset;
         let table = self.table_dir.as_deref().and_then(|dir| Some((dir.folder(), dir.id()?)));
         let table = table.map(|(folder, id)| TableOfRun { folder, id, oldest, begun_at, until });
-        keeping.finish(sink.inner, table.as_ref())?;
-        self.finish(&cluster_stage.into_clusterer(), &readings, (&counts, &read, source.skipped()))
+        let documents = keeping.finish(sink.inner, table.as_ref())?;
+        self.finish(&cluster_stage.into_clusterer(), &readings, (&counts, &read, source.skipped()), &documents)
     }
 
     /// Opens the outputs of documents. The run begins at log offset `begun_at`.
@@ -380,6 +386,7 @@ impl Run<'_> {
         clusterer: &Clusterer,
         readings: &[Arc<Reading>],
         (counts, read, skipped): (&Counts, &ReadSoFar, Skipped),
+        documents: &serde_json::Value,
     ) -> anyhow::Result<ExitCode> {
         let earlier = self.earlier_faults();
         let faults = earlier.and(counts);
@@ -388,6 +395,8 @@ impl Run<'_> {
             .map(|status| if self.unnameable > 0 { 3 } else { status });
         let (started, checkpoints) = (self.started, self.checkpoints.clone());
         if let Ok(status) = status {
+            self.parts.find_shards();
+            self.write_receipt(counts, documents)?;
             self.save(clusterer, readings, faults, status)?;
         } else {
             self.parts.set_continued_later(false);
@@ -459,7 +468,6 @@ impl Run<'_> {
         faults: Faults,
         status: u8,
     ) -> anyhow::Result<()> {
-        self.parts.find_shards();
         if let (Some(mark), Some((option, path))) = (&mut self.mark, self.arguments.kept.shards()) {
             mark.set_files(option, Options::output_files(path, &[], true));
         }

@@ -168,6 +168,12 @@ impl Parts {
         self.files.extend(shards.iter().filter_map(|shard| OutputFile::new(option, shard)));
     }
 
+    /// Returns the outputs that were written, each with its option and its part.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&'static str, &Path, &Path)> {
+        let written = self.files.iter().filter(|file| file.part.is_file());
+        written.map(|file| (file.option, &*file.path, &*file.part))
+    }
+
     /// Keeps the parts if this process ends with an error, because a later one may continue them.
     pub(crate) fn set_continued_later(&mut self, continued_later: bool) {
         self.continued_later = continued_later;
