@@ -181,7 +181,9 @@ fn every_preference_agrees_with_a_naive_reading() {
                         for field in ["leitong_cluster", "leitong_kind", "leitong_canonical"] {
                             page.as_object_mut().expect("an object").remove(field).expect("an annotation");
                         }
-                        page.as_object_mut().expect("an object").retain(|name, _| !name.starts_with("leitong_"));
+                        page.as_object_mut()
+                            .expect("an object")
+                            .retain(|name, _| !name.starts_with("leitong_"));
                         page
                     })
                     .collect()
@@ -264,11 +266,15 @@ fn clusters_name_titles_hosts_times_and_shares_and_dropped_documents_their_reaso
         json!({ "id": id, "url": format!("https://{host}/{id}"), "title": format!("Title of {id}"), "text": text,
                 "fetched_at": "2026-10-10T00:00:00Z" })
     };
-    let pages =
-        [page("a", "a.test", &article(1, 30)), page("b", "b.test", &article(1, 30)), page("c", "c.test", "短")];
+    let pages = [
+        page("a", "a.test", &article(1, 30)),
+        page("b", "b.test", &article(1, 30)),
+        page("c", "c.test", "短"),
+    ];
     let input = write(folder.path(), "pages.jsonl", file_of(&pages));
     let [clusters, drop] = ["clusters.jsonl", "drop.jsonl"].map(|file| folder.path().join(file));
-    let options = ["--clusters", common::name(&clusters), "--drop", common::name(&drop), "--drop-undecidable"];
+    let options =
+        ["--clusters", common::name(&clusters), "--drop", common::name(&drop), "--drop-undecidable"];
     let run = dedup_files(&options, &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let first: Value = serde_json::from_str(&lines(&clusters)[0]).expect("JSON");
@@ -280,7 +286,9 @@ fn clusters_name_titles_hosts_times_and_shares_and_dropped_documents_their_reaso
     assert_eq!(first["members"][1], copy, "{first}");
     assert_eq!(first["members"][0]["share"], Value::Null, "the first document repeats nothing");
     let dropped = lines(&drop).join("\n");
-    assert!(dropped.contains(r#""leitong_kind":"EXACT_DUPLICATE""#) && dropped.contains(r#""leitong_share":1.0"#));
+    assert!(
+        dropped.contains(r#""leitong_kind":"EXACT_DUPLICATE""#) && dropped.contains(r#""leitong_share":1.0"#)
+    );
     assert!(dropped.contains(r#""leitong_reason":"TOO_SHORT""#), "{dropped}");
 }
 

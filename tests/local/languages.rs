@@ -20,11 +20,14 @@ fn documents_in_other_languages_are_counted_and_in_no_output() {
     };
     let input = write(folder.path(), "pages.jsonl", texts.iter().enumerate().map(page).collect::<String>());
     let file = |name: &str| folder.path().join(name);
-    let [keep, drop, output, report] = ["kept.jsonl", "gone.jsonl", "verdicts.jsonl", "report.json"].map(file);
+    let [keep, drop, output, report] =
+        ["kept.jsonl", "gone.jsonl", "verdicts.jsonl", "report.json"].map(file);
     let ids = |path| -> Vec<String> {
         let text = std::fs::read_to_string(path).expect("a file");
         let values = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-        values.map(|value| value["id"].as_str().or(value["page_id"].as_str()).expect("an id").to_owned()).collect()
+        values
+            .map(|value| value["id"].as_str().or(value["page_id"].as_str()).expect("an id").to_owned())
+            .collect()
     };
     let options = |language| {
         let outputs = ["--keep", name(&keep), "--drop", name(&drop), "--output", name(&output), "--report"];
@@ -32,10 +35,16 @@ fn documents_in_other_languages_are_counted_and_in_no_output() {
     };
     let run = dedup_files(&options("zh,en"), &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!((ids(&keep), ids(&drop)), (["0", "1", "3", "5"].map(str::to_owned).to_vec(), vec!["4".to_owned()]));
+    assert_eq!(
+        (ids(&keep), ids(&drop)),
+        (["0", "1", "3", "5"].map(str::to_owned).to_vec(), vec!["4".to_owned()])
+    );
     assert_eq!(ids(&output), ["0", "1", "3", "4", "5"]);
     let kept = std::fs::read_to_string(&keep).expect("a file");
-    assert!(kept.contains(r#""leitong_language":"zh""#) && kept.contains(r#""leitong_language":"en""#), "{kept}");
+    assert!(
+        kept.contains(r#""leitong_language":"zh""#) && kept.contains(r#""leitong_language":"en""#),
+        "{kept}"
+    );
     assert!(run.stderr.contains("2  documents in other languages, skipped by --language"), "{}", run.stderr);
     for counted in ["2  zh", "2  en", "1  de", "1  und"] {
         assert!(run.stderr.contains(counted), "{}", run.stderr);

@@ -99,7 +99,9 @@ impl Output {
     fn new(plan: Plan<'_>) -> Result<Self> {
         let Plan { path, names, shard_bytes, forms, added, checkpoints } = plan;
         let files = match (is_folder(path), shard_bytes) {
-            (true, _) => Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect()),
+            (true, _) => {
+                Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect())
+            }
             (false, None) => Files::One(forms::common(forms, path)?),
             (false, Some(bytes)) => Files::Shards(forms::common(forms, path)?, bytes),
         };

@@ -3,8 +3,8 @@
 
 mod render;
 
-use std::collections::{BTreeMap, HashMap};
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use serde::Serialize;
@@ -189,7 +189,11 @@ impl Report {
     /// The decisions cannot be read.
     pub(crate) fn collect(
         spooled: &mut Spooled,
-        (copied, accounts, languages): (Option<Copied>, Option<AccountsReport>, Option<BTreeMap<&'static str, Language>>),
+        (copied, accounts, languages): (
+            Option<Copied>,
+            Option<AccountsReport>,
+            Option<BTreeMap<&'static str, Language>>,
+        ),
         compares: bool,
     ) -> Result<Report> {
         let mut kinds = Kind::ALL.map(|kind| (kind.as_str(), 0));

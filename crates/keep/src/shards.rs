@@ -47,7 +47,9 @@ mod tests {
         let name = |number| shard(&path, number).file_name().expect("a name").to_string_lossy().into_owned();
         assert_eq!([name(0), name(123_456)], ["kept-00000.jsonl.gz", "kept-123456.jsonl.gz"]);
         assert_eq!(existing(&path), [shard(&path, 0)], "the first one is always written");
-        for other in ["kept-00002.jsonl.gz.part", "kept-00001.jsonl.gz", "kept-1.jsonl.gz", "kept-00003.jsonl"] {
+        for other in
+            ["kept-00002.jsonl.gz.part", "kept-00001.jsonl.gz", "kept-1.jsonl.gz", "kept-00003.jsonl"]
+        {
             fs::write(folder.path().join(other), "").expect("a file");
         }
         assert_eq!(existing(&path), [0, 1, 2].map(|number| shard(&path, number)));

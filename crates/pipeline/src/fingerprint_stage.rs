@@ -473,7 +473,7 @@ impl FingerprintStage {
 
     /// Returns true if pages in this language are skipped.
     fn is_left_out(&self, language: Option<&'static str>) -> bool {
-        let keeps = self.languages.as_ref().map_or(&[][..], |languages| &languages.keeps);
+        let keeps = self.languages.as_ref().map_or(&[][..], |languages| languages.keeps.as_slice());
         language.is_some_and(|language| !keeps.is_empty() && !keeps.contains(&language))
     }
 
@@ -565,7 +565,7 @@ impl FingerprintStage {
 
 /// Returns the beginning of a document's text, by which its language is detected.
 fn beginning(document: &Document) -> String {
-    let lines = document.paragraphs.iter().flat_map(|paragraph| [&paragraph.text, "\n"]);
+    let lines = document.paragraphs.iter().flat_map(|paragraph| [paragraph.text.as_str(), "\n"]);
     lines.flat_map(str::chars).take(LANGUAGE_CHARS_MAX).collect()
 }
 

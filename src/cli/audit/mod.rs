@@ -82,7 +82,7 @@ pub(super) struct Arguments {
     /// Print the share of wrong removals, with its interval, from a file that the page has saved
     #[arg(long, value_name = "FILE", exclusive = true)]
     answers: Option<PathBuf>,
-    /// Compare the inputs and outputs of a run with its receipt, which `dedup --receipt` wrote
+    /// Compare the files of a run with the receipt that `dedup --receipt` wrote
     #[arg(long, value_name = "FILE", exclusive = true)]
     receipt: Option<PathBuf>,
     #[command(flatten)]
@@ -98,8 +98,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(path) = &arguments.receipt {
-        documents::print(&Receipt::check(path)?)?;
-        return Ok(ExitCode::SUCCESS);
+        let (is_same, result) = Receipt::check(path)?;
+        documents::print(&result)?;
+        return Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let audit = Audit::begin(arguments, &config)?;

@@ -31,14 +31,13 @@ pub(crate) struct Arguments {
     /// the name ends in .gz, .zst or .lz4. Verdicts are then written only with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     keep: Option<PathBuf>,
-    /// Divide the output of --keep into files of at most N bytes of documents before compression: KEEP-00000.jsonl,
-    /// KEEP-00001.jsonl and so on for --keep KEEP.jsonl
+    /// Divide the output of --keep, such as kept.jsonl, into files kept-00000.jsonl and so on, of at most N bytes before
+    /// compression
     #[arg(long, value_name = "N", requires = "keep", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Documents")]
     shard_bytes: Option<u64>,
     #[command(flatten)]
     texts: texts::Arguments,
-    /// Write the documents that are not kept, with the added fields `leitong_cluster`, `leitong_kind` and
-    /// `leitong_canonical`
+    /// Write the documents that are not kept, with added fields about their verdicts
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     drop: Option<PathBuf>,
     /// Add the same fields as --drop to kept documents, too
@@ -58,8 +57,8 @@ pub(crate) struct Arguments {
     /// Drop undecidable pages instead of keeping them
     #[arg(long, help_heading = "Documents")]
     drop_undecidable: bool,
-    /// Before a document is dropped, compare it with the kept documents of its cluster. Keep it if text would
-    /// be lost, if numbers, versions or names differ, or if it cannot be compared. Verdicts stay the same
+    /// Keep a document if text would be lost with it, if facts differ from those of the kept documents of its cluster, or
+    /// if it cannot be compared. Verdicts stay the same
     #[arg(long, help_heading = "Documents")]
     verify: bool,
     /// How much of a document may be lost before --verify keeps it: a share of its text, a number of letters in
@@ -94,8 +93,7 @@ pub(crate) struct Arguments {
     /// .json or .html, otherwise text
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     report: Option<PathBuf>,
-    /// Write a receipt as JSON: version, settings, counts, and SHA-256 of all inputs and outputs. `leitong audit
-    /// --receipt` compares the files with it
+    /// Write settings, counts, and SHA-256 of inputs and outputs as JSON, for `leitong audit --receipt`
     #[arg(long, value_name = "FILE", requires = "keep", help_heading = "Documents")]
     receipt: Option<PathBuf>,
     #[command(flatten)]
@@ -223,7 +221,8 @@ impl Arguments {
     pub(crate) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
         refuse_objects(&self.paths())?;
         self.texts.check(self.keep.as_deref(), self.revisit)?;
-        let is_one_file = |path: &Path| path != Path::new("-") && !path.is_dir() && !path.to_string_lossy().ends_with('/');
+        let is_one_file =
+            |path: &Path| path != Path::new("-") && !path.is_dir() && !path.to_string_lossy().ends_with('/');
         if self.shards().is_some_and(|(_, path)| !is_one_file(path)) {
             return Err(wrong(
                 "--shard-bytes: divides one file, but --keep names a folder or standard output; name a file",

@@ -12,9 +12,8 @@ use leitong_pipeline::LanguageFilter;
 #[derive(Debug, Args)]
 #[group(id = "languages")]
 pub(crate) struct Arguments {
-    /// Detect the language of each document's text, and use only documents in these languages: ISO 639 codes such as
-    /// zh,en; und for texts without a recognised language; all for every language. Others are counted, and in no
-    /// output. Adds `leitong_language` to annotated and dropped documents
+    /// Use only documents with a text in these languages: codes such as zh,en, `und` (not recognised) or `all`. Others
+    /// are counted, and in no output
     #[arg(long, value_name = "CODES", value_delimiter = ',', help_heading = "Documents")]
     language: Vec<String>,
 }
@@ -84,7 +83,8 @@ mod detection {
             false => (latin, other + 1_usize),
         });
         let language = if other * 8 > latin {
-            let others: String = text.chars().map(|c| if c.is_alphabetic() && is_latin(c) { ' ' } else { c }).collect();
+            let others: String =
+                text.chars().map(|c| if c.is_alphabetic() && is_latin(c) { ' ' } else { c }).collect();
             whatlang::detect_lang(&others)
         } else {
             whatlang::detect_lang(text)

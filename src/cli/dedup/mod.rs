@@ -335,7 +335,12 @@ impl Run<'_> {
         let table = self.table_dir.as_deref().and_then(|dir| Some((dir.folder(), dir.id()?)));
         let table = table.map(|(folder, id)| TableOfRun { folder, id, oldest, begun_at, until });
         let documents = keeping.finish(sink.inner, table.as_ref())?;
-        self.finish(&cluster_stage.into_clusterer(), &readings, (&counts, &read, source.skipped()), &documents)
+        self.finish(
+            &cluster_stage.into_clusterer(),
+            &readings,
+            (&counts, &read, source.skipped()),
+            &documents,
+        )
     }
 
     /// Opens the outputs of documents. The run begins at log offset `begun_at`.
@@ -645,9 +650,7 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
         return Ok(());
     }
     if arguments.kept.shards().is_some() {
-        return Err(wrong(
-            "--checkpoint: cannot continue shards; leave --shard-bytes or --checkpoint out",
-        ));
+        return Err(wrong("--checkpoint: cannot continue shards; leave --shard-bytes or --checkpoint out"));
     }
     if inputs.is_empty() || inputs.iter().any(|input| documents::is_read_once(input)) {
         return Err(wrong(

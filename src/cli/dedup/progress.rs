@@ -131,7 +131,9 @@ impl Lines {
                 let new = written - written_before;
                 let rate = new as f64 / took.as_secs_f64();
                 let of = left(new, new + pages.saturating_sub(written), took);
-                format!("progress: all {pages} pages are decided on, {written} documents written, {rate:.0}/s{of}")
+                format!(
+                    "progress: all {pages} pages are decided on, {written} documents written, {rate:.0}/s{of}"
+                )
             }
         })
     }
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(line(29, deciding(1), 10), None, "too early");
         assert_eq!(
             line(30, deciding(1_000_000), 600).as_deref(),
-            Some("progress: 600 pages, 20/s, 7 duplicates, 25 % of 4.00 MB, about 90 seconds left")
+            Some("progress: 600 pages, 20/s, 7 duplicates, 25 % of 4.00 MB, about 2 minutes left")
         );
         assert_eq!(line(59, deciding(1_500_000), 700), None, "too early after a line");
         assert_eq!(
@@ -172,7 +174,9 @@ mod tests {
         );
         assert_eq!(
             line(120, writing(600), 2_400).as_deref(),
-            Some("progress: all 2400 pages are decided on, 600 documents written, 20/s, about 90 seconds left")
+            Some(
+                "progress: all 2400 pages are decided on, 600 documents written, 20/s, about 2 minutes left"
+            )
         );
     }
 

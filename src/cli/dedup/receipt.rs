@@ -26,7 +26,10 @@ impl Run<'_> {
         let receipt = Receipt {
             leitong_receipt: Receipt::FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            arguments: std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
+            arguments: std::env::args_os()
+                .skip(1)
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect(),
             settings: hashes.map(|hash| format!("{hash:016x}")),
             started_at: self.started_at.to_string(),
             ended_at: Timestamp::now().to_string(),

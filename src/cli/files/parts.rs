@@ -141,7 +141,8 @@ impl Parts {
         first: Option<&Path>,
         Overwrite { overwrite }: Overwrite,
     ) -> Self {
-        let files: Vec<_> = outputs.iter().filter_map(|(option, path)| OutputFile::new(option, path)).collect();
+        let files: Vec<_> =
+            outputs.iter().filter_map(|&(option, ref path)| OutputFile::new(option, path)).collect();
         let record = first.filter(|_| !files.is_empty()).map(|first| {
             if first.is_dir() || first.to_string_lossy().ends_with('/') {
                 return first.join(RECORD_IN_FOLDER);
@@ -162,9 +163,9 @@ impl Parts {
 
     /// Adds the files that were written of an output that is divided.
     pub(crate) fn find_shards(&mut self) {
-        let Some((option, path)) = &self.shards else { return };
-        self.files.retain(|file| file.option != *option);
-        let shards = Options::output_files(path, &[], true);
+        let Some((option, path)) = self.shards.clone() else { return };
+        self.files.retain(|file| file.option != option);
+        let shards = Options::output_files(&path, &[], true);
         self.files.extend(shards.iter().filter_map(|shard| OutputFile::new(option, shard)));
     }
 
@@ -252,9 +253,11 @@ impl Parts {
             Some((left, _)) => return Err(self.of_other_command(&left.arguments, path)),
             None => HashSet::new(),
         };
-        let ours = self.shards.as_ref().filter(|(_, path)| owned_shards == Some(hash(&WholeLines::resolved(path))));
-        let is_owned =
-            |file: &OutputFile| owned.contains(&file.id()) || ours.is_some_and(|(option, _)| file.option == *option);
+        let ours =
+            self.shards.as_ref().filter(|(_, path)| owned_shards == Some(hash(&WholeLines::resolved(path))));
+        let is_owned = |file: &OutputFile| {
+            owned.contains(&file.id()) || ours.is_some_and(|(option, _)| file.option == *option)
+        };
         let is_foreign = |file: &&OutputFile| !is_owned(file) && file.part.symlink_metadata().is_ok();
         match self.files.iter().find(is_foreign) {
             None => Ok(()),
@@ -427,7 +430,8 @@ impl Parts {
 impl Drop for Parts {
     /// Removes the parts of a command that has failed, unless a later process may continue them.
     fn drop(&mut self) {
-        if let (Some(_), Some(record), false) = (self.begun.take(), self.record.clone(), self.continued_later) {
+        if let (Some(_), Some(record), false) = (self.begun.take(), self.record.clone(), self.continued_later)
+        {
             self.find_shards();
             // An error has been reported already.
             self.files.iter().for_each(|file| drop(fs::remove_file(&file.part)));

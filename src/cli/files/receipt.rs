@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -57,15 +57,18 @@ impl Entry {
             let (bytes, sha256) =
                 sum(contents).with_context(|| format!("--receipt: cannot read {}", path.display()))?;
             let path = path.display().to_string();
-            Ok(Self { path, bytes, sha256: Some(sha256), version: None })
+            anyhow::Ok(Self { path, bytes, sha256: Some(sha256), version: None })
         };
         files.par_iter().map(entry).collect()
     }
 
     /// Returns an entry for each input. Objects of stores are not read again.
-    pub(crate) fn of_inputs(paths: &[PathBuf], objects: &[Option<(u64, String)>]) -> anyhow::Result<Vec<Self>> {
+    pub(crate) fn of_inputs(
+        paths: &[PathBuf],
+        objects: &[Option<(u64, String)>],
+    ) -> anyhow::Result<Vec<Self>> {
         let entry = |(path, object): (&PathBuf, &Option<(u64, String)>)| match object {
-            None => Ok(Self::of_files(&[(path, path)])?.remove(0)),
+            None => anyhow::Ok(Self::of_files(&[(&**path, &**path)])?.remove(0)),
             Some((bytes, version)) => {
                 let (path, version) = (path.display().to_string(), Some(version.clone()));
                 Ok(Self { path, bytes: *bytes, sha256: None, version })
@@ -139,18 +142,20 @@ impl Receipt {
     /// The version of the format.
     pub(crate) const FORMAT: u32 = 1;
 
-    /// Compares all files with the receipt at `path`. Returns the result in words.
+    /// Compares all files with the receipt at `path`. Returns true if they are the same, and the result in words.
     ///
     /// # Errors
-    /// The file is not a receipt, or a file differs: the error names all that do.
-    pub(crate) fn check(path: &Path) -> anyhow::Result<String> {
+    /// The file is not a receipt.
+    pub(crate) fn check(path: &Path) -> anyhow::Result<(bool, String)> {
         let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let receipt: Self = serde_json::from_slice(&text)
             .ok()
             .filter(|receipt: &Self| receipt.leitong_receipt == Self::FORMAT)
             .ok_or_else(|| {
                 let path = path.display();
-                wrong(format_args!("{path}: is not a receipt that `leitong dedup --receipt` of this version wrote"))
+                wrong(format_args!(
+                    "{path}: is not a receipt that `leitong dedup --receipt` of this version wrote"
+                ))
             })?;
         let lists = [&receipt.inputs, &receipt.settings_files, &receipt.outputs];
         let all: Vec<&Entry> = lists.into_iter().flatten().collect();
@@ -161,15 +166,11 @@ impl Receipt {
             0 => String::new(),
             _ => format!("; {objects} objects of stores are not compared"),
         };
-        if !differences.is_empty() {
-            bail!(
-                "{} of {} files are not as {} says{unread}; names count from the folder in which the run began:\n{}",
-                differences.len(),
-                all.len() - objects,
-                path.display(),
-                differences.join("\n")
-            );
+        let compared = all.len() - objects;
+        if differences.is_empty() {
+            return Ok((true, format!("all {compared} files are as the receipt says{unread}\n")));
         }
-        Ok(format!("all {} files are as the receipt says{unread}\n", all.len() - objects))
+        let (number, list) = (differences.len(), differences.join("\n"));
+        Ok((false, format!("{number} of {compared} files are not as the receipt says{unread}:\n{list}\n")))
     }
 }

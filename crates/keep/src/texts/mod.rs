@@ -237,7 +237,7 @@ impl Texts {
             };
             if let Some(row) = &mut rows {
                 let bytes = document.text.text.as_ref().map_or(0, |text| text.len() as u64);
-                self.output.write_row(0, (row, bytes), &annotation)?;
+                self.output.write_row(0, (&*row, bytes), &annotation)?;
                 row.at += 1;
             } else {
                 let annotation = self.added.map(|_| &annotation);
