@@ -310,7 +310,8 @@ impl Run<'_> {
         let mut source = self.source(inputs, names, &read, &progress);
         let every = Duration::from_secs(arguments.checkpoint_every);
         let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, table);
-        let needs_texts = fingerprint_stage.passes_texts_on();
+        // Without an output of documents, clusters or a report, the sink takes none.
+        let needs_texts = fingerprint_stage.passes_texts_on() && arguments.kept.outputs().next().is_some();
         let observed = Arc::clone(&counts);
         let result = graph::run(
             &config.pipeline,
