@@ -103,7 +103,8 @@ fn csv_gives_the_verdicts_and_rows_of_json_lines() {
             assert_eq!(String::from_utf8(kept).expect("UTF-8"), expected_rows, "{prefer}");
             let dropped = std::fs::read_to_string(&drop).expect("rows");
             let header =
-                ["leitong_cluster", "leitong_kind", "leitong_canonical"].join(&delimiter.to_string());
+                ["leitong_cluster", "leitong_kind", "leitong_canonical", "leitong_reason", "leitong_share"]
+                    .join(&delimiter.to_string());
             assert!(dropped.starts_with(&format!("{}{delimiter}{header}\n", rows[0])), "{dropped}");
             for (row, stays) in rows[1..].iter().zip(&stays) {
                 assert_eq!(dropped.contains(&format!("{row}{delimiter}")), !stays, "{row}");

@@ -125,6 +125,7 @@ fn documents_are_kept_or_dropped_unchanged() {
                 assert_eq!(dropped["leitong_kind"], verdict["kind"]);
                 assert_eq!(dropped["leitong_canonical"], verdict["canonical_page_id"]);
                 assert_eq!(dropped["leitong_cluster"], verdict["cluster_id"]);
+                assert_eq!(dropped["leitong_share"], verdict["share"]);
             }
             assert_eq!((kept.next(), dropped.next()), (None, None));
         }
@@ -180,6 +181,9 @@ fn every_preference_agrees_with_a_naive_reading() {
                         for field in ["leitong_cluster", "leitong_kind", "leitong_canonical"] {
                             page.as_object_mut().expect("an object").remove(field).expect("an annotation");
                         }
+                        page.as_object_mut()
+                            .expect("an object")
+                            .retain(|name, _| !name.starts_with("leitong_"));
                         page
                     })
                     .collect()
@@ -252,6 +256,40 @@ fn the_report_agrees_with_the_verdicts() {
     let [html, text] = [html, text].map(|path| std::fs::read_to_string(path).expect("a report"));
     assert!(html.contains("https://form.test/&lt;script&gt;0") && !html.contains("<script"), "{html}");
     assert!(text.contains("https://form.test/<script>0") && text.contains("documents kept"), "{text}");
+    assert!(text.contains("form0 https://form.test/"), "the user's id: {text}");
+}
+
+#[test]
+fn clusters_name_titles_hosts_times_and_shares_and_dropped_documents_their_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = |id: &str, host: &str, text: &str| {
+        json!({ "id": id, "url": format!("https://{host}/{id}"), "title": format!("Title of {id}"), "text": text,
+                "fetched_at": "2026-10-10T00:00:00Z" })
+    };
+    let pages = [
+        page("a", "a.test", &article(1, 30)),
+        page("b", "b.test", &article(1, 30)),
+        page("c", "c.test", "短"),
+    ];
+    let input = write(folder.path(), "pages.jsonl", file_of(&pages));
+    let [clusters, drop] = ["clusters.jsonl", "drop.jsonl"].map(|file| folder.path().join(file));
+    let options =
+        ["--clusters", common::name(&clusters), "--drop", common::name(&drop), "--drop-undecidable"];
+    let run = dedup_files(&options, &[&input]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let first: Value = serde_json::from_str(&lines(&clusters)[0]).expect("JSON");
+    let copy = json!({
+        "page_id": "b", "url": "https://b.test/b", "host": "b.test", "title": "Title of b",
+        "fetched_at": "2026-10-10T00:00:00.000Z", "published_at": null, "kind": "EXACT_DUPLICATE", "share": 1.0,
+        "kept": false,
+    });
+    assert_eq!(first["members"][1], copy, "{first}");
+    assert_eq!(first["members"][0]["share"], Value::Null, "the first document repeats nothing");
+    let dropped = lines(&drop).join("\n");
+    assert!(
+        dropped.contains(r#""leitong_kind":"EXACT_DUPLICATE""#) && dropped.contains(r#""leitong_share":1.0"#)
+    );
+    assert!(dropped.contains(r#""leitong_reason":"TOO_SHORT""#), "{dropped}");
 }
 
 fn warc_record(kind: &str, url: &str, content: &str) -> Vec<u8> {

@@ -164,6 +164,7 @@ fn wording_is_no_fact_and_a_figure_is() {
     assert_eq!(verified.kept, ["first", "figure"], "{}", verified.run.stderr);
     let kept = &lines(&folder.path().join("kept.jsonl"))[1];
     assert_eq!(kept["leitong_verify_reason"], "facts_differ");
+    assert!(kept["leitong_verify_url"].as_str().is_some_and(|url| url.starts_with("https://")), "{kept}");
     assert_eq!(kept["leitong_verify_differs"], "closed 8 of | closed 9 of");
 }
 
@@ -496,8 +497,9 @@ fn tables_and_csv_files_get_columns_of_their_types() {
             let text = std::fs::read_to_string(&keep).expect("a file");
             let header = text.lines().next().expect("a header");
             assert!(header.ends_with(
-                ",leitong_canonical,leitong_cluster_size,leitong_kept_by_verify,leitong_lost_share,\
-                 leitong_lost_passage,leitong_verify_reason,leitong_verify_differs"
+                ",leitong_canonical,leitong_reason,leitong_share,leitong_cluster_size,leitong_kept_by_verify,\
+                 leitong_lost_share,leitong_lost_passage,leitong_verify_reason,leitong_verify_differs,\
+                 leitong_verify_url"
             ));
             assert_eq!(text.lines().filter(|line| line.contains(",2,true,0.4")).count(), 3, "{text}");
         } else {

@@ -9,15 +9,20 @@ use serde_json::value::RawValue;
 use super::Decision;
 use super::passages::cut::Cut;
 use super::verify::Check;
+use leitong_base::record::Reason;
 use leitong_formats::Framing;
 use leitong_formats::source::Input;
 
 /// The fields that are added to a document, each with its group and an example of its value.
-const FIELDS: [(&str, Group, Value<'static>); 13] = [
+const FIELDS: [(&str, Group, Value<'static>); 17] = [
     ("leitong_cluster", Group::Verdict, Value::Text(None)),
     ("leitong_kind", Group::Verdict, Value::Text(None)),
     // The page id of the cluster's canonical document.
     ("leitong_canonical", Group::Verdict, Value::Text(None)),
+    // Why the document is undecidable, or the share of a duplicate's text that the canonical document has.
+    ("leitong_reason", Group::Details, Value::Text(None)),
+    ("leitong_share", Group::Details, Value::Share(None)),
+    ("leitong_language", Group::Language, Value::Text(None)),
     ("leitong_cluster_size", Group::ClusterSize, Value::Count(None)),
     ("leitong_kept_by_verify", Group::Check, Value::Flag(None)),
     // The share of the text that is in passages that no kept document has, and the longest of these passages.
@@ -26,6 +31,8 @@ const FIELDS: [(&str, Group, Value<'static>); 13] = [
     ("leitong_verify_reason", Group::Check, Value::Text(None)),
     // The fact of the document and that of the kept document.
     ("leitong_verify_differs", Group::Check, Value::Text(None)),
+    // The url of the kept document with which the document was compared.
+    ("leitong_verify_url", Group::Check, Value::Text(None)),
     // The text of a benchmark with which the document shares a passage, as `FILE#ITEM/POINTER`.
     ("leitong_benchmark", Group::Benchmark, Value::Text(None)),
     ("leitong_benchmark_passage", Group::Benchmark, Value::Text(None)),
@@ -39,6 +46,9 @@ const FIELDS: [(&str, Group, Value<'static>); 13] = [
 enum Group {
     /// Always added.
     Verdict,
+    /// Columns of every table, and fields of documents that have a value.
+    Details,
+    Language,
     ClusterSize,
     Check,
     Benchmark,
@@ -76,6 +86,8 @@ impl fmt::Display for Value<'_> {
 /// The groups of fields that become columns of tables, in addition to those about the verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Added {
+    /// The language of the text.
+    pub language: bool,
     /// The size of the cluster.
     pub cluster_size: bool,
     /// The result of verification.
@@ -97,7 +109,8 @@ impl Added {
 
     fn has(self, group: Group) -> bool {
         match group {
-            Group::Verdict => true,
+            Group::Verdict | Group::Details => true,
+            Group::Language => self.language,
             Group::ClusterSize => self.cluster_size,
             Group::Check => self.check,
             Group::Benchmark => self.benchmark,
@@ -135,12 +148,16 @@ impl<'a> Annotation<'a> {
             Value::Text(self.decision.cluster_id.as_deref()),
             Value::Text(Some(self.decision.kind.as_str())),
             Value::Text(self.canonical),
+            Value::Text(self.decision.reason.map(Reason::as_str)),
+            Value::Share(self.decision.share),
+            Value::Text(self.decision.language.as_deref()),
             Value::Count(self.cluster_size),
             Value::Flag(check.map(Check::keeps)),
             Value::Share(check.map(|check| check.lost_share)),
             Value::Text(check.map(|check| check.lost_passage.as_str())),
             Value::Text(check.map(|check| check.finding.as_str())),
             Value::Text(check.and_then(|check| check.differs.as_deref())),
+            Value::Text(check.and_then(|check| check.kept_url.as_deref())),
             Value::Text(benchmark.map(|found| found.benchmark.as_str())),
             Value::Text(benchmark.map(|found| found.passage.as_str())),
             Value::Count(self.cut.map(|cut| cut.passages)),

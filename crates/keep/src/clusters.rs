@@ -6,7 +6,9 @@ use super::prefer::Choice;
 use super::spool::Spooled;
 use crate::error::{Context, Result};
 use crate::sink::whole_lines::WholeLines;
+use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::Kind;
+use leitong_text::page::host;
 
 /// Context of errors in writing.
 const CANNOT_WRITE: &str = "cannot write clusters";
@@ -25,11 +27,25 @@ struct Cluster<'a> {
 struct Member<'a> {
     page_id: &'a str,
     url: &'a str,
+    host: String,
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'a str>,
+    fetched_at: Option<String>,
+    /// The time of publication that the page states.
+    published_at: Option<String>,
     kind: Kind,
+    /// The share of a duplicate's text that the canonical page has.
+    share: Option<f64>,
     kept: bool,
     /// Present and true if the page is kept only because of `--verify`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     kept_by_verify: bool,
+}
+
+/// Formats a time.
+fn time(ms: Option<i64>) -> Option<String> {
+    ms.and_then(Timestamp::from_ms).map(|time| time.to_string())
 }
 
 impl Choice {
@@ -67,7 +83,13 @@ impl Choice {
                 let member = Member {
                     page_id: &decision.page_id,
                     url: &decision.url,
+                    host: host(&decision.url),
+                    title: decision.title.as_deref(),
+                    language: decision.language.as_deref(),
+                    fetched_at: time(decision.fetched_at_ms),
+                    published_at: time(decision.published_at_ms),
                     kind: decision.kind,
+                    share: decision.share,
                     kept: self.keeps(*ordinal, &decision),
                     kept_by_verify: decision.is_kept_by_verify(),
                 };

@@ -167,6 +167,7 @@ impl Copier {
         let is_kept = self.choice.keeps(self.ordinal, decision);
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
+        self.counts.document_copied();
         let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
         let keep = &mut self.outputs.keep;
         let place = (decision.input, decision.number);
@@ -196,7 +197,7 @@ impl Copier {
                 self.copied.count(decision, is_kept, found.bytes);
                 let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 if let Some(output) = output {
-                    output.write_row(decision.input, &row, &annotation)?;
+                    output.write_row(decision.input, (&row, found.bytes), &annotation)?;
                 }
             }
             Content::Bytes(framing, mut bytes) => {

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use super::Decision;
 use super::copy::{Copier, Finished};
 use super::spool::{Spool, Spooled};
+use super::verify::shortened;
 use super::verify::texts::{TextFile, TextPlace};
 use crate::error::{Context, Error, Result};
 use crate::sink::{Extents, Sink};
@@ -34,6 +35,10 @@ pub struct PageTexts {
     pub normalised: Option<Box<[u8]>>,
     /// The [`Text`](super::texts::Text) that is written if the document is kept.
     pub written: Option<Box<[u8]>>,
+    /// The title.
+    pub title: Option<String>,
+    /// The language of the text.
+    pub language: Option<&'static str>,
 }
 
 /// The texts of documents, which are needed after the decision on them.
@@ -108,13 +113,14 @@ impl<S> KeepSink<S> {
     fn processed(&mut self, conclusion: &Conclusion) -> Result<Processed> {
         let waits = self.copying.is_none();
         let texts = self.texts.as_mut().map(|texts| texts.store_next(waits)).transpose()?;
-        let Stored { text, written, not_stored } = texts.unwrap_or_default();
+        let Stored { text, written, not_stored, title, language } = texts.unwrap_or_default();
         let (input, number) =
             self.names.find(conclusion.source()).context("a record that belongs to no input")?;
         let Conclusion::Verdict(verdict) = conclusion else {
             return Ok(Processed::NoDocument(input, number));
         };
-        let decision = Decision { text, written, ..Decision::new(verdict, input, number) };
+        let (title, language) = (title.map(|title| shortened(&title)), language.map(str::to_owned));
+        let decision = Decision { text, written, title, language, ..Decision::new(verdict, input, number) };
         if let Some(spool) = &mut self.spool {
             spool.push(&decision).context(CANNOT_NOTE)?;
         }
@@ -190,19 +196,19 @@ impl StoredTexts {
     /// Stores the texts of the next record. The text to write is stored only if documents wait for the end of the run.
     fn store_next(&mut self, waits: bool) -> Result<Stored> {
         // Texts are sent before the record is decided on, so they are here already.
-        let PageTexts { normalised, written } = self
+        let PageTexts { normalised, written, title, language } = self
             .received
             .recv()
             .map_err(io::Error::other)
             .context("the texts of a record were not passed on")?;
         let Some(file) = &mut self.file else {
-            return Ok(Stored { not_stored: written, ..Stored::default() });
+            return Ok(Stored { not_stored: written, title, language, ..Stored::default() });
         };
         let mut store =
             |text: Option<Box<[u8]>>| text.map(|text| file.push(&text)).transpose().context(CANNOT_STORE);
         let text = store(normalised)?;
         let (to_store, not_stored) = if waits { (written, None) } else { (None, written) };
-        Ok(Stored { text, written: store(to_store)?, not_stored })
+        Ok(Stored { text, written: store(to_store)?, not_stored, title, language })
     }
 }
 
@@ -213,6 +219,8 @@ struct Stored {
     written: Option<TextPlace>,
     /// The text to write, if it was not stored.
     not_stored: Option<Box<[u8]>>,
+    title: Option<String>,
+    language: Option<&'static str>,
 }
 
 impl Copying {

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use serde_json::{Value, json};
+
 use super::annotate::Added;
 use super::choose::choose;
 use super::copy::{Copier, Finished, Outputs};
@@ -140,7 +142,7 @@ impl<'a> Keeping<'a> {
         texts: Receiver<PageTexts>,
     ) -> Result<KeepSink<S>> {
         let spool = self.spool()?;
-        let needs_texts = self.options.needs_texts() || self.writes_texts;
+        let needs_texts = self.options.needs_pages() || self.writes_texts;
         let file = self.texts()?;
         let texts = needs_texts.then_some(StoredTexts { received: texts, file });
         KeepSink::new(inner, names, self.copier_at_once()?, spool, texts)
@@ -261,17 +263,17 @@ impl<'a> Keeping<'a> {
     }
 
     /// Copies the documents that had to wait, and writes the clusters, the accounts and the report. `sink` has taken
-    /// all decisions.
+    /// all decisions. Returns counts of documents, and the results of verification, as JSON.
     ///
     /// # Errors
     /// A document cannot be read or written; [`WrongOption`](super::Error::WrongOption) if the options do not fit the
     /// documents.
-    pub fn finish<S: Sink>(mut self, sink: KeepSink<S>, table: Option<&TableOfRun<'_>>) -> Result<()> {
+    pub fn finish<S: Sink>(mut self, sink: KeepSink<S>, table: Option<&TableOfRun<'_>>) -> Result<Value> {
         let Kept { mut copied, spooled, texts } = sink.finish()?;
         let Some(mut spooled) = spooled else {
             copied.iter().for_each(|finished| finished.copied.note());
             self.text_counts.note();
-            return Ok(());
+            return Ok(json!({ "documents": copied.map(|finished| finished.copied) }));
         };
         if let (Some(texts), Some(benchmarks)) = (&texts, &self.benchmarks) {
             spooled = steps::compare(&mut spooled, texts, benchmarks, self.new_spool()?)?;
@@ -302,9 +304,13 @@ impl<'a> Keeping<'a> {
         if let (Some(path), Some(accounts)) = (&self.options.accounts, &accounts) {
             accounts.write(path).with_context(|| format!("cannot write {}", path.display()))?;
         }
+        let mut report_verified = None;
         if let Some(path) = &self.options.report {
-            let report = Report::collect(&mut spooled, copied, accounts, self.benchmarks.is_some())?;
+            let languages = self.options.languages.then(|| self.counts.languages());
+            let counted = (copied, accounts, languages);
+            let report = Report::collect(&mut spooled, counted, self.benchmarks.is_some())?;
             report.write(path).with_context(|| format!("cannot write {}", path.display()))?;
+            report_verified = report.verified;
         }
         copied.iter().for_each(Copied::note);
         self.text_counts.note();
@@ -314,7 +320,8 @@ impl<'a> Keeping<'a> {
         if let Some((counts, stored)) = verified {
             counts.note(stored);
         }
-        Ok(())
+        let verified = verified.map(|(counts, _)| counts);
+        Ok(json!({ "documents": copied, "verified": verified, "sample": report_verified }))
     }
 }
 
@@ -370,7 +377,8 @@ impl Opening<'_> {
     ) -> Result<Option<Output>> {
         let Some(path) = path else { return Ok(None) };
         let checkpoints = self.checkpoint_folder().map(|folder| (name, folder.to_owned()));
-        let plan = Plan { path, names: self.names, forms: self.forms, added, checkpoints };
+        let shard_bytes = self.options.shard_bytes.filter(|_| name == "keep");
+        let plan = Plan { path, names: self.names, shard_bytes, forms: self.forms, added, checkpoints };
         match self.extent(name) {
             None => Output::create(plan).map(Some),
             Some(extent) => Output::resume(plan, extent).map(Some),
@@ -382,6 +390,7 @@ impl Opening<'_> {
         let added = Added { cut: self.options.cuts(), ..self.options.added() };
         let plan = TextPlan {
             path: path.to_owned(),
+            shard_bytes: self.options.shard_bytes,
             fields: texts.fields,
             added: self.options.annotate.then_some(added),
             again: self.again.clone(),

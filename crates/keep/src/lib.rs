@@ -45,6 +45,7 @@ pub(crate) mod prefer;
 mod rank;
 pub(crate) mod report;
 pub(crate) mod revisit;
+mod shards;
 pub mod sink;
 pub(crate) mod sizes;
 pub(crate) mod spool;
@@ -58,7 +59,7 @@ mod readme {}
 
 use serde::{Deserialize, Serialize};
 
-use leitong_base::record::Timestamp;
+use leitong_base::record::{Reason, Timestamp};
 use leitong_cluster::verdict::{Kind, Verdict};
 
 pub use error::Error;
@@ -83,6 +84,18 @@ pub(crate) struct Decision {
     pub(crate) number: u64,
     /// The kind of the verdict.
     pub(crate) kind: Kind,
+    /// The reason why the document is undecidable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<Reason>,
+    /// The share of a duplicate's text that the canonical page has, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) share: Option<f64>,
+    /// The language of the text, if languages are detected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) language: Option<String>,
+    /// The title, if titles are passed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
     /// The page's id.
     pub(crate) page_id: String,
     /// The page's url.
@@ -126,6 +139,10 @@ impl Decision {
             input,
             number,
             kind: verdict.kind,
+            reason: verdict.reason,
+            share: verdict.share.filter(|_| verdict.kind != Kind::Unique).map(|share| share.0),
+            language: None,
+            title: None,
             page_id: verdict.page_id.clone(),
             url: verdict.url.clone(),
             cluster_id: verdict.cluster_id.map(|id| id.to_string()),
@@ -150,6 +167,10 @@ impl Decision {
             input: 0,
             number,
             kind: if number == founder { Kind::Unique } else { Kind::NearDuplicate },
+            reason: None,
+            share: None,
+            language: None,
+            title: None,
             page_id: number.to_string(),
             url: format!("http://host/{number}"),
             cluster_id: Some(founder.to_string()),

@@ -21,6 +21,8 @@ use leitong_formats::Again;
 pub struct Options {
     /// The output for kept documents: a file, or a folder with one file per input.
     pub keep: Option<PathBuf>,
+    /// Number of bytes of documents after which the output for kept documents goes on in another file.
+    pub shard_bytes: Option<u64>,
     /// The output for dropped documents, which get fields about their verdicts.
     pub drop: Option<PathBuf>,
     /// The output for the clusters with their members.
@@ -49,6 +51,8 @@ pub struct Options {
     pub source_removed_max: Option<f64>,
     /// True if annotated documents get the number of documents in their cluster.
     pub cluster_sizes: bool,
+    /// True if the languages of documents are detected.
+    pub languages: bool,
     /// Options about passages that documents share, if any are set.
     pub passages: Option<PassageOptions>,
 }
@@ -134,10 +138,11 @@ impl TableOfRun<'_> {
 }
 
 impl Options {
-    /// Returns the files that documents of inputs with these `names` are written to, if `path` is the output.
+    /// Returns the files that documents of inputs with these `names` are written to, if `path` is the output. If it
+    /// `has_shards`, these are the existing ones, and the first.
     #[must_use]
-    pub fn output_files(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
-        Output::paths(path, names)
+    pub fn output_files(path: &Path, names: &[PathBuf], has_shards: bool) -> Vec<PathBuf> {
+        Output::paths(path, names, has_shards)
     }
 
     /// Returns true if documents are written.
@@ -158,6 +163,11 @@ impl Options {
     /// Returns true if the normalised texts of documents are needed at the end of the run.
     pub(super) fn needs_texts(&self) -> bool {
         self.passages.is_some() || self.verify.is_some()
+    }
+
+    /// Returns true if something about each page is passed on, besides its verdict.
+    pub(super) fn needs_pages(&self) -> bool {
+        self.needs_texts() || self.clusters.is_some() || self.languages
     }
 
     /// Returns true if documents can be copied during the run.
@@ -189,6 +199,7 @@ impl Options {
     /// Returns the groups of fields that annotated documents get.
     pub(super) fn added(&self) -> Added {
         Added {
+            language: self.languages,
             cluster_size: self.cluster_sizes,
             check: self.verify.is_some(),
             benchmark: self.compares(),

@@ -1,4 +1,4 @@
-//! Writes files of documents: one file for all inputs, or a folder with a file for each input.
+//! Writes files of documents: one file for all inputs, shards of it, or a folder with a file for each input.
 //!
 //! Documents keep the format of their input. Lines and records are compressed according to the file name.
 
@@ -11,6 +11,7 @@ use lz4_flex::frame::{FrameEncoder, FrameInfo};
 use super::annotate::{Added, Annotation};
 use super::forms;
 use super::parts::Parts;
+use super::shards;
 use super::table_file::TableFile;
 use crate::error::{Context, Error, Result};
 use crate::sink::Extent;
@@ -27,10 +28,14 @@ pub(crate) struct Output {
     /// The name of the output among extents, and the checkpoint folder of the run.
     checkpoints: Option<(&'static str, PathBuf)>,
     current: Option<(usize, OutputFile)>,
+    /// Number of bytes of documents in the current file.
+    bytes: u64,
 }
 
 enum Files {
     One(Form),
+    /// Shards with at most so many bytes of documents before compression, unless one document has more.
+    Shards(Form, u64),
     OfInputs(Vec<(PathBuf, Form)>),
 }
 
@@ -50,6 +55,8 @@ pub(crate) struct Plan<'a> {
     pub path: &'a Path,
     /// The names of the files in the folder, as relative paths.
     pub names: &'a [PathBuf],
+    /// Number of bytes of documents in a shard, if the file is divided into shards.
+    pub shard_bytes: Option<u64>,
     /// The forms of the inputs.
     pub forms: &'a [Form],
     /// The columns about the verdict that rows of tables get, if any.
@@ -90,12 +97,15 @@ impl Output {
     }
 
     fn new(plan: Plan<'_>) -> Result<Self> {
-        let Plan { path, names, forms, added, checkpoints } = plan;
-        let files = match is_folder(path) {
-            true => Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect()),
-            false => Files::One(forms::common(forms, path)?),
+        let Plan { path, names, shard_bytes, forms, added, checkpoints } = plan;
+        let files = match (is_folder(path), shard_bytes) {
+            (true, _) => {
+                Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect())
+            }
+            (false, None) => Files::One(forms::common(forms, path)?),
+            (false, Some(bytes)) => Files::Shards(forms::common(forms, path)?, bytes),
         };
-        Ok(Self { path: path.to_owned(), files, added, checkpoints, current: None })
+        Ok(Self { path: path.to_owned(), files, added, checkpoints, current: None, bytes: 0 })
     }
 
     /// Syncs all documents to disk, and returns the length of the output.
@@ -125,6 +135,7 @@ impl Output {
     /// The record cannot be written, or its format differs from that of the file.
     pub(crate) fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> Result<()> {
         self.switch_to(input)?;
+        self.add(record.len() as u64)?;
         if let Some((_, OutputFile::Page(path))) = &self.current {
             return write_page(path, record).with_context(|| format!("cannot write {}", path.display()));
         }
@@ -143,12 +154,18 @@ impl Output {
         file.write(record).with_context(|| format!("cannot write {}", file.path.display()))
     }
 
-    /// Writes one row of input `input`, with columns about the verdict if the file has them.
+    /// Writes one row of input `input`, of so many bytes, with columns about the verdict if the file has them.
     ///
     /// # Errors
     /// The row cannot be written.
-    pub(crate) fn write_row(&mut self, input: usize, row: &Row, annotation: &Annotation<'_>) -> Result<()> {
+    pub(crate) fn write_row(
+        &mut self,
+        input: usize,
+        (row, bytes): (&Row, u64),
+        annotation: &Annotation<'_>,
+    ) -> Result<()> {
         self.switch_to(input)?;
+        self.add(bytes)?;
         let Some((_, OutputFile::Rows(file))) = &mut self.current else {
             return Err(Error::refused(format_args!(
                 "{}: an input now has another format than at the start of the run; run again",
@@ -157,6 +174,29 @@ impl Output {
         };
         let written = file.write(input, row, annotation);
         written.with_context(|| format!("cannot write {}", file.path().display()))
+    }
+
+    /// Adds a document of this size, in the next shard if the current one would have too many bytes.
+    fn add(&mut self, bytes: u64) -> Result<()> {
+        if let (Files::Shards(_, bytes_max), Some((number, _))) = (&self.files, &self.current)
+            && self.bytes > 0
+            && self.bytes + bytes > *bytes_max
+        {
+            let next = number + 1;
+            self.close()?;
+            self.open(next)?;
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Creates file number `next`, and writes to it from now on.
+    fn open(&mut self, next: usize) -> Result<()> {
+        let path = self.path_of(next);
+        let created = self.created(next, &path);
+        self.current = Some((next, created.with_context(|| format!("cannot write {}", path.display()))?));
+        Ok(())
     }
 
     /// Moves on to the file of `input`. Files in between are created and remain empty.
@@ -170,9 +210,7 @@ impl Output {
                 Some(_) => return Ok(()),
             };
             self.close()?;
-            let path = self.path_of(next);
-            let created = self.created(next, &path);
-            self.current = Some((next, created.with_context(|| format!("cannot write {}", path.display()))?));
+            self.open(next)?;
         }
     }
 
@@ -225,13 +263,14 @@ impl Output {
     fn path_of(&self, file: usize) -> PathBuf {
         match &self.files {
             Files::One(_) => self.path.clone(),
+            Files::Shards(..) => shards::shard(&self.path, file),
             Files::OfInputs(files) => files[file].0.clone(),
         }
     }
 
     fn form_of(&self, file: usize) -> &Form {
         match &self.files {
-            Files::One(form) => form,
+            Files::One(form) | Files::Shards(form, _) => form,
             Files::OfInputs(files) => &files[file].1,
         }
     }
@@ -243,15 +282,16 @@ impl Output {
     pub(crate) fn finish(mut self) -> Result<()> {
         let last = match &self.files {
             Files::OfInputs(files) => files.len() - 1,
-            Files::One(_) => 0,
+            Files::One(_) | Files::Shards(..) => 0,
         };
         self.switch_to(last)?;
         self.close()
     }
 
     /// Returns the files that are written for inputs with these `names`, to check for existing ones.
-    pub(crate) fn paths(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
+    pub(crate) fn paths(path: &Path, names: &[PathBuf], has_shards: bool) -> Vec<PathBuf> {
         match is_folder(path) {
+            false if has_shards => shards::existing(path),
             true => names.iter().map(|name| path.join(name)).collect(),
             false => vec![path.to_owned()],
         }
@@ -273,7 +313,7 @@ fn write_page(path: &Path, page: &[u8]) -> io::Result<()> {
 }
 
 fn files(folder: &Path, names: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let files = Output::paths(folder, names);
+    let files = Output::paths(folder, names, false);
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {

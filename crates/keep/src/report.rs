@@ -3,8 +3,8 @@
 
 mod render;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use serde::Serialize;
@@ -16,6 +16,7 @@ use super::passages::benchmark::SharedPassage;
 use super::spool::Spooled;
 use super::verify::{Check, Counts};
 use crate::error::Result;
+use crate::sink::Language;
 use crate::sink::copied::Copied;
 use crate::sink::whole_lines::WholeLines;
 use leitong_cluster::verdict::Kind;
@@ -52,6 +53,8 @@ pub(crate) struct Report {
     pub verified: Option<Verified>,
     /// The documents that contain a passage of a benchmark, if documents were compared with one.
     pub benchmarks: Option<Vec<BenchmarkLine>>,
+    /// Number of documents by language, if languages are detected.
+    pub languages: Option<BTreeMap<&'static str, Language>>,
     /// The accounts of the largest sources, if they were requested.
     pub accounts: Option<AccountsReport>,
 }
@@ -134,8 +137,12 @@ pub(crate) struct ClusterLine {
     pub near: u32,
     /// True if all pages have the same host.
     pub one_host: bool,
+    /// The id of the cluster's canonical page.
+    pub canonical_page_id: String,
     /// The url of the cluster's canonical page.
     pub canonical_url: String,
+    /// The id of the last page.
+    pub example_page_id: String,
     /// The url of the last page.
     pub example_url: String,
 }
@@ -182,8 +189,11 @@ impl Report {
     /// The decisions cannot be read.
     pub(crate) fn collect(
         spooled: &mut Spooled,
-        copied: Option<Copied>,
-        accounts: Option<AccountsReport>,
+        (copied, accounts, languages): (
+            Option<Copied>,
+            Option<AccountsReport>,
+            Option<BTreeMap<&'static str, Language>>,
+        ),
         compares: bool,
     ) -> Result<Report> {
         let mut kinds = Kind::ALL.map(|kind| (kind.as_str(), 0));
@@ -231,6 +241,7 @@ impl Report {
             hosts: largest_hosts(hosts),
             verified,
             benchmarks,
+            languages,
             accounts: accounts.map(AccountsReport::largest),
         })
     }
@@ -273,7 +284,9 @@ fn line(cluster: &Counted, spooled: &mut Spooled) -> Result<ClusterLine> {
         size: cluster.size,
         near: cluster.near,
         one_host: cluster.one_host,
+        canonical_page_id: last.canonical_page_id.unwrap_or_default(),
         canonical_url: last.canonical_url.unwrap_or_default(),
+        example_page_id: last.page_id,
         example_url: last.url,
     })
 }

@@ -45,6 +45,10 @@ const TEXT_BYTE_STEPS: u64 = 15;
 /// Steps of work per term. No detector needs more.
 const TERM_STEPS: u64 = 120;
 
+/// Maximum number of characters by which the language of a text is detected: 99.0 % of 3,559 texts in ten languages are
+/// recognised by 3,000, 97.9 % by 1,000.
+const LANGUAGE_CHARS_MAX: usize = 3_000;
+
 /// The corpus of pages without a corpus of their own.
 const DEFAULT_CORPUS: &str = "default";
 
@@ -60,6 +64,16 @@ pub struct FingerprintStage {
     /// The start of the run, if it is a run over files.
     started: Option<Timestamp>,
     written_texts: Option<WrittenForm>,
+    passes_titles: bool,
+    languages: Option<LanguageFilter>,
+}
+
+/// A selection of pages by the language of their text.
+pub struct LanguageFilter {
+    /// Returns the language of a text.
+    pub detect: fn(&str) -> &'static str,
+    /// The languages of pages that are processed. Empty for all languages.
+    pub keeps: Vec<&'static str>,
 }
 
 /// The pages whose normalised text is compressed and passed on.
@@ -117,6 +131,10 @@ struct Found {
     charset: Option<Charset>,
     /// The text to write, if it is requested.
     written: Option<Text>,
+    /// The title, if it is requested.
+    title: Option<String>,
+    /// The language of the text, if it is requested.
+    language: Option<&'static str>,
 }
 
 /// The result for a record.
@@ -159,6 +177,8 @@ impl FingerprintStage {
             compressed_texts: CompressedTexts::None,
             started: None,
             written_texts: None,
+            passes_titles: false,
+            languages: None,
         })
     }
 
@@ -181,10 +201,23 @@ impl FingerprintStage {
         Self { written_texts, ..self }
     }
 
-    /// Returns true if texts of pages are passed on.
+    /// Passes titles on as well.
+    #[must_use]
+    pub fn passing_titles(self, passes_titles: bool) -> Self {
+        Self { passes_titles, ..self }
+    }
+
+    /// Detects the languages of texts, and skips pages in other languages. Pages without text go on.
+    #[must_use]
+    pub fn in_languages(self, languages: Option<LanguageFilter>) -> Self {
+        Self { languages, ..self }
+    }
+
+    /// Returns true if texts, titles or languages of pages are passed on.
     #[must_use]
     pub fn passes_texts_on(&self) -> bool {
-        self.compressed_texts != CompressedTexts::None || self.written_texts.is_some()
+        let has_texts = self.compressed_texts != CompressedTexts::None || self.written_texts.is_some();
+        has_texts || self.passes_titles || self.languages.is_some()
     }
 
     /// Returns the corpus of the page with this url.
@@ -433,8 +466,15 @@ impl FingerprintStage {
             outcome,
         }));
         let work = work.done();
-        let texts = PageTexts { normalised, written };
-        Fingerprinted { record: Ok(record), repaired, has_body, work, texts }
+        let texts = PageTexts { normalised, written, title: found.title, language: found.language };
+        let record = if self.is_left_out(texts.language) { Err(Skip::Language) } else { Ok(record) };
+        Fingerprinted { record, repaired, has_body, work, texts }
+    }
+
+    /// Returns true if pages in this language are skipped.
+    fn is_left_out(&self, language: Option<&'static str>) -> bool {
+        let keeps = self.languages.as_ref().map_or(&[][..], |languages| languages.keeps.as_slice());
+        language.is_some_and(|language| !keeps.is_empty() && !keeps.contains(&language))
     }
 
     /// Returns the compressed text to write, if it is requested. If the page caused an internal error before it was
@@ -477,9 +517,16 @@ impl FingerprintStage {
             Ok((reading, _)) => reading,
             Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };
+        found.title = document.title.clone().filter(|_| self.passes_titles);
         found.credits = document.credits.take();
         found.charset = charset;
         let text = text_digest(&document, &self.digest_hash, digest_buffer);
+        if let Some(languages) = self.languages.as_ref().filter(|_| text.chars > 0) {
+            found.language = Some((languages.detect)(&beginning(&document)));
+            if self.is_left_out(found.language) {
+                return (Some(text), Outcome::Undecidable(Reason::NoText));
+            }
+        }
         marks.end(Step::Extract);
         if let Some(reason) = no_content {
             return (Some(text).filter(|text| text.chars > 0), Outcome::Undecidable(reason));
@@ -514,6 +561,12 @@ impl FingerprintStage {
         marks.end(Step::Fingerprint);
         Ok(fingerprint)
     }
+}
+
+/// Returns the beginning of a document's text, by which its language is detected.
+fn beginning(document: &Document) -> String {
+    let lines = document.paragraphs.iter().flat_map(|paragraph| [paragraph.text.as_str(), "\n"]);
+    lines.flat_map(str::chars).take(LANGUAGE_CHARS_MAX).collect()
 }
 
 /// Returns the result of `work`, or `None` if it panics.

@@ -33,7 +33,9 @@ pub mod templates;
 pub mod comparison;
 
 pub use cluster_stage::{ClusterStage, TableView};
-pub use fingerprint_stage::{CompressedTexts, FingerprintStage, Fingerprinted, Workspace, corpus_name};
+pub use fingerprint_stage::{
+    CompressedTexts, FingerprintStage, Fingerprinted, LanguageFilter, Workspace, corpus_name,
+};
 pub use log_source::{LOG_PARTITIONS_MAX, LogSource, log_partition};
 pub use page_message::Message;
 pub use page_reader::{NoPage, PageReader};

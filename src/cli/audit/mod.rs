@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::cli::files::documents::{self, UnreadRecords};
 use crate::cli::files::parts::{Overwrite, Parts};
+use crate::cli::files::receipt::Receipt;
 use crate::cli::settings::{self, Wrong, wrong};
 use leitong_base::record::{LogRecord, Place};
 use leitong_base::terminal;
@@ -43,10 +44,11 @@ Examples:
   leitong audit --kept kept/ --removed removed/ > audit.jsonl
   leitong audit --kept crawl.jsonl.gz --removed-ids minhash/remove_ids --output audit.jsonl
   leitong audit --kept all.parquet --removed-if is_duplicate --output audit.jsonl --report review.html
-  leitong audit --answers answers.json")]
+  leitong audit --answers answers.json
+  leitong audit --receipt receipt.json")]
 pub(super) struct Arguments {
     /// Files or folders with the documents that were kept or, with --removed-ids or --removed-if, with all documents
-    #[arg(long, value_name = "PATH", num_args = 1.., required_unless_present = "answers")]
+    #[arg(long, value_name = "PATH", num_args = 1.., required_unless_present_any = ["answers", "receipt"])]
     kept: Vec<PathBuf>,
     /// Files or folders with the documents that were removed
     #[arg(long, value_name = "PATH", num_args = 1..)]
@@ -80,6 +82,9 @@ pub(super) struct Arguments {
     /// Print the share of wrong removals, with its interval, from a file that the page has saved
     #[arg(long, value_name = "FILE", exclusive = true)]
     answers: Option<PathBuf>,
+    /// Compare the files of a run with the receipt that `dedup --receipt` wrote
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    receipt: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
     /// Configuration file (see `leitong config example`)
@@ -91,6 +96,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.answers {
         documents::print(&answers::text(path)?)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(path) = &arguments.receipt {
+        let (is_same, result) = Receipt::check(path)?;
+        documents::print(&result)?;
+        return Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let audit = Audit::begin(arguments, &config)?;

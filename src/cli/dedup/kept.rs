@@ -21,6 +21,9 @@ use leitong_pipeline::CompressedTexts;
 use leitong_pipeline::WrittenForm;
 use leitong_pipeline::config::Config;
 
+/// The option that writes a receipt.
+pub(crate) const RECEIPT: &str = "--receipt";
+
 #[derive(Debug, Args)]
 #[group(id = "documents")]
 pub(crate) struct Arguments {
@@ -28,10 +31,13 @@ pub(crate) struct Arguments {
     /// the name ends in .gz, .zst or .lz4. Verdicts are then written only with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     keep: Option<PathBuf>,
+    /// Divide the output of --keep, such as kept.jsonl, into files kept-00000.jsonl and so on, of at most N bytes before
+    /// compression
+    #[arg(long, value_name = "N", requires = "keep", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Documents")]
+    shard_bytes: Option<u64>,
     #[command(flatten)]
     texts: texts::Arguments,
-    /// Write the documents that are not kept, with the added fields `leitong_cluster`, `leitong_kind` and
-    /// `leitong_canonical`
+    /// Write the documents that are not kept, with added fields about their verdicts
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     drop: Option<PathBuf>,
     /// Add the same fields as --drop to kept documents, too
@@ -51,8 +57,8 @@ pub(crate) struct Arguments {
     /// Drop undecidable pages instead of keeping them
     #[arg(long, help_heading = "Documents")]
     drop_undecidable: bool,
-    /// Before a document is dropped, compare it with the kept documents of its cluster. Keep it if text would
-    /// be lost, if numbers, versions or names differ, or if it cannot be compared. Verdicts stay the same
+    /// Keep a document if text would be lost with it, if facts differ from those of the kept documents of its cluster, or
+    /// if it cannot be compared. Verdicts stay the same
     #[arg(long, help_heading = "Documents")]
     verify: bool,
     /// How much of a document may be lost before --verify keeps it: a share of its text, a number of letters in
@@ -87,6 +93,9 @@ pub(crate) struct Arguments {
     /// .json or .html, otherwise text
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     report: Option<PathBuf>,
+    /// Write settings, counts, and SHA-256 of inputs and outputs as JSON, for `leitong audit --receipt`
+    #[arg(long, value_name = "FILE", requires = "keep", help_heading = "Documents")]
+    receipt: Option<PathBuf>,
     #[command(flatten)]
     passages: passages::Arguments,
 }
@@ -111,6 +120,16 @@ impl Arguments {
         self.texts.written_form()
     }
 
+    /// Returns true if clusters are listed, with the titles of their members.
+    pub(crate) fn lists_clusters(&self) -> bool {
+        self.clusters.is_some()
+    }
+
+    /// Returns the file for the receipt.
+    pub(crate) fn receipt(&self) -> Option<&Path> {
+        self.receipt.as_deref()
+    }
+
     /// Returns the files of benchmarks.
     pub(crate) fn benchmarks(&self) -> &[PathBuf] {
         self.passages.benchmarks()
@@ -120,6 +139,7 @@ impl Arguments {
     pub(crate) fn keeping(&self, config: &Config) -> anyhow::Result<Options> {
         Ok(Options {
             keep: self.keep.clone(),
+            shard_bytes: self.shard_bytes,
             drop: self.drop.clone(),
             clusters: self.clusters.clone(),
             report: self.report.clone(),
@@ -134,12 +154,13 @@ impl Arguments {
             by: self.by.clone(),
             source_removed_max: self.source_removed_max,
             cluster_sizes: self.cluster_sizes,
+            languages: false,
             passages: self.passages.options(config)?,
         })
     }
 
     /// Returns the options that name a file or a folder.
-    fn paths(&self) -> [(&'static str, &Option<PathBuf>); 6] {
+    fn paths(&self) -> [(&'static str, &Option<PathBuf>); 7] {
         [
             ("--keep", &self.keep),
             ("--drop", &self.drop),
@@ -147,6 +168,7 @@ impl Arguments {
             ("--report", &self.report),
             ("--accounts", &self.accounts),
             ("--passages", &self.passages.passages),
+            (RECEIPT, &self.receipt),
         ]
     }
 
@@ -160,10 +182,16 @@ impl Arguments {
         let folders = [("--keep", &self.keep), ("--drop", &self.drop)];
         let documents = folders.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
         let documents = documents.flat_map(|(option, path)| {
-            Options::output_files(path, names).into_iter().map(move |file| (option, file))
+            let has_shards = option == "--keep" && self.shard_bytes.is_some();
+            Options::output_files(path, names, has_shards).into_iter().map(move |file| (option, file))
         });
         let single = self.paths().into_iter().skip(2);
         documents.chain(single.filter_map(|(option, path)| Some((option, path.clone()?)))).collect()
+    }
+
+    /// Returns the output that is divided into shards, with its option.
+    pub(crate) fn shards(&self) -> Option<(&'static str, &Path)> {
+        self.shard_bytes.and(self.keep.as_deref()).map(|path| ("--keep", path))
     }
 
     /// Returns the options as they were given on the command line.
@@ -183,15 +211,23 @@ impl Arguments {
         let fields = fields.into_iter().filter_map(|(option, field)| Some(format!("{option} {}", field?)));
         let verify = self.verify.then(|| format!("--verify {}", self.verify_lost_max));
         let prefer = format!("--prefer {}", self.prefer);
+        let shards = self.shard_bytes.map(|bytes| format!("--shard-bytes {bytes}"));
         // --source-removed-max is left out, because a run that it has stopped may go on with a higher limit.
         let texts = self.texts.given_options().chain(self.passages.given_options());
-        paths.chain(flags).chain(texts).chain(fields).chain(verify).chain([prefer]).collect()
+        paths.chain(flags).chain(shards).chain(texts).chain(fields).chain(verify).chain([prefer]).collect()
     }
 
     /// Rejects inputs that cannot be read a second time, and outputs in object stores.
     pub(crate) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
         refuse_objects(&self.paths())?;
         self.texts.check(self.keep.as_deref(), self.revisit)?;
+        let is_one_file =
+            |path: &Path| path != Path::new("-") && !path.is_dir() && !path.to_string_lossy().ends_with('/');
+        if self.shards().is_some_and(|(_, path)| !is_one_file(path)) {
+            return Err(wrong(
+                "--shard-bytes: divides one file, but --keep names a folder or standard output; name a file",
+            ));
+        }
         if self.by.is_some() && !self.copies() {
             return Err(wrong("--by: counts the documents that are kept and dropped; add --keep or --drop"));
         }

@@ -2,8 +2,10 @@
 
 mod columns;
 mod kept;
+mod language;
 mod passages;
 mod progress;
+mod receipt;
 mod texts;
 
 use std::io::IsTerminal;
@@ -21,6 +23,7 @@ use crate::cli::files::documents;
 use crate::cli::files::done::Marked;
 use crate::cli::files::outputs::{check_outputs, check_writable};
 use crate::cli::files::parts::{Overwrite, Parts};
+use crate::cli::files::receipt::Entry;
 use crate::cli::files::summary::format_summary;
 use crate::cli::settings::{self, DecisionArguments, Wrong, wrong};
 use crate::graph;
@@ -34,6 +37,7 @@ use leitong_formats::source::{
 };
 use leitong_keep::Checkpoints;
 use leitong_keep::Keeping;
+use leitong_keep::Options;
 use leitong_keep::TableOfRun;
 use leitong_keep::sink::Counts;
 use leitong_keep::sink::DeadLetters;
@@ -83,6 +87,8 @@ pub(crate) struct Arguments {
     columns: columns::Arguments,
     #[command(flatten)]
     kept: kept::Arguments,
+    #[command(flatten)]
+    languages: language::Arguments,
     #[command(flatten)]
     overwrite: Overwrite,
     /// Folder for checkpoints. If the run is killed, the same command resumes it
@@ -134,12 +140,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let fingerprint_stage = FingerprintStage::new(config.clone())
         .map_err(Wrong::from)?
         .compressing_texts(arguments.kept.compressed_texts())
-        .writing_texts(arguments.kept.written_texts());
+        .writing_texts(arguments.kept.written_texts())
+        .passing_titles(arguments.kept.lists_clusters())
+        .in_languages(arguments.languages.filter()?);
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));
     let outputs = outputs(arguments, &below);
     let mut parts = Parts::new(&outputs, arguments.first_output(), arguments.overwrite);
+    parts.set_shards(arguments.kept.shards());
     let mark = match &arguments.table {
         Some(_) => Marked::new(&run_id, (&paths, &inputs), &outputs, prints(arguments))?,
         None => None,
@@ -198,7 +207,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let fingerprint_stage = Arc::new(fingerprint_stage.started_at(started_at));
     parts.set_continued_later(checkpoints.is_some());
     parts.begin(checkpoint.is_some())?;
+    let objects = Entry::objects(&paths, &inputs);
     let run = Run {
+        objects,
         started_at,
         arguments,
         config,
@@ -253,6 +264,8 @@ struct Run<'a> {
     checkpoint: Option<Checkpoint>,
     /// Number of objects whose keys cannot be requested.
     unnameable: usize,
+    /// Size and version of each input that is an object of a store, for the receipt.
+    objects: Vec<Option<(u64, String)>>,
     /// The time at which the run began, maybe in an earlier process.
     started_at: Timestamp,
     started: Instant,
@@ -297,7 +310,8 @@ impl Run<'_> {
         let mut source = self.source(inputs, names, &read, &progress);
         let every = Duration::from_secs(arguments.checkpoint_every);
         let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, table);
-        let needs_texts = fingerprint_stage.passes_texts_on();
+        // Without an output of documents, clusters or a report, the sink takes none.
+        let needs_texts = fingerprint_stage.passes_texts_on() && arguments.kept.outputs().next().is_some();
         let observed = Arc::clone(&counts);
         let result = graph::run(
             &config.pipeline,
@@ -321,8 +335,13 @@ impl Run<'_> {
         let until = cluster_stage.clusterer().position().next_log_offset;
         let table = self.table_dir.as_deref().and_then(|dir| Some((dir.folder(), dir.id()?)));
         let table = table.map(|(folder, id)| TableOfRun { folder, id, oldest, begun_at, until });
-        keeping.finish(sink.inner, table.as_ref())?;
-        self.finish(&cluster_stage.into_clusterer(), &readings, (&counts, &read, source.skipped()))
+        let documents = keeping.finish(sink.inner, table.as_ref())?;
+        self.finish(
+            &cluster_stage.into_clusterer(),
+            &readings,
+            (&counts, &read, source.skipped()),
+            &documents,
+        )
     }
 
     /// Opens the outputs of documents. The run begins at log offset `begun_at`.
@@ -332,7 +351,8 @@ impl Run<'_> {
         begun_at: u64,
         counts: &Arc<Counts>,
     ) -> anyhow::Result<Keeping<'k>> {
-        let options = self.arguments.kept.keeping(&self.config)?;
+        let languages = self.arguments.languages.are_detected();
+        let options = Options { languages, ..self.arguments.kept.keeping(&self.config)? };
         let checkpoints = self.checkpoints.as_ref().map(|folder| Checkpoints {
             folder: folder.folder(),
             earlier: self.checkpoint.as_ref().map(|checkpoint| (&checkpoint.extents, checkpoint.last)),
@@ -353,6 +373,9 @@ impl Run<'_> {
         if let Some((input, number)) = last {
             progress.note(format_args!("resuming after record {number} of {}", inputs[input].name));
             inputs.drain(..input);
+            if self.arguments.languages.are_detected() {
+                progress.note("documents by language are counted from here on");
+            }
         }
         Resumed::new(Inputs::new(inputs, self.rules.clone(), Arc::clone(read)), names, last)
     }
@@ -369,6 +392,7 @@ impl Run<'_> {
         clusterer: &Clusterer,
         readings: &[Arc<Reading>],
         (counts, read, skipped): (&Counts, &ReadSoFar, Skipped),
+        documents: &serde_json::Value,
     ) -> anyhow::Result<ExitCode> {
         let earlier = self.earlier_faults();
         let faults = earlier.and(counts);
@@ -377,6 +401,8 @@ impl Run<'_> {
             .map(|status| if self.unnameable > 0 { 3 } else { status });
         let (started, checkpoints) = (self.started, self.checkpoints.clone());
         if let Ok(status) = status {
+            self.parts.find_shards();
+            self.write_receipt(counts, documents)?;
             self.save(clusterer, readings, faults, status)?;
         } else {
             self.parts.set_continued_later(false);
@@ -448,6 +474,9 @@ impl Run<'_> {
         faults: Faults,
         status: u8,
     ) -> anyhow::Result<()> {
+        if let (Some(mark), Some((option, path))) = (&mut self.mark, self.arguments.kept.shards()) {
+            mark.set_files(option, Options::output_files(path, &[], true));
+        }
         let number = match (&self.table_dir, &self.mark) {
             (Some(dir), Some(mark)) => mark.leave(dir, readings, faults.dead_letters)?,
             (Some(_), None) => None,
@@ -548,6 +577,9 @@ fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
     if let Err(why) = fingerprinted.record {
         counts.skipped(why);
     }
+    if let Some(language) = fingerprinted.texts.language {
+        counts.language(language, fingerprinted.record.is_err());
+    }
 }
 
 /// Rejects arguments that cannot work, before anything is written.
@@ -618,6 +650,9 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
     if arguments.checkpoint.is_none() {
         return Ok(());
     }
+    if arguments.kept.shards().is_some() {
+        return Err(wrong("--checkpoint: cannot continue shards; leave --shard-bytes or --checkpoint out"));
+    }
     if inputs.is_empty() || inputs.iter().any(|input| documents::is_read_once(input)) {
         return Err(wrong(
             "--checkpoint: every INPUT must be a file or an object, so that the next run can read it again",
@@ -678,6 +713,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &T
             .chain(arguments.warc_base.iter().map(|base| format!("--warc-base {}", base.display())))
             .chain(arguments.columns.options())
             .chain(arguments.kept.given_options())
+            .chain(arguments.languages.given_option())
             .chain([format!("settings {settings}")])
             .collect(),
     }

@@ -1,27 +1,31 @@
-//! A progress bar on standard error, if that is a terminal.
+//! A progress bar on standard error, or a line every 30 seconds if that is not a terminal.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{DecimalBytes, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use leitong_base::terminal;
 use leitong_formats::source::ReadSoFar;
 use leitong_keep::sink::Counts;
 
-/// A bar that draws itself ten times a second. It shows nothing if standard error is not a terminal.
+/// A bar that draws itself ten times a second, or lines for a log.
 #[derive(Clone)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// True when all pages are decided on.
+    is_decided: Arc<AtomicBool>,
     /// Ends the drawing thread when the last copy is dropped.
     _finished: mpsc::Sender<()>,
 }
 
 /// Time between two drawings of the bar.
 const TICK: Duration = Duration::from_millis(100);
+/// Time between two lines.
+const LINE_EVERY: Duration = Duration::from_secs(30);
 
 impl Progress {
     /// Starts a bar that shows how many of `bytes_total` bytes (if known) are processed, and counts of pages
@@ -48,14 +52,26 @@ impl Progress {
             bar.set_style(style.with_key("pages", pages));
         }
         let (finished, waiting) = mpsc::channel();
-        let ticking = bar.clone();
+        let is_decided = Arc::new(AtomicBool::new(false));
+        let (ticking, decided) = (bar.clone(), Arc::clone(&is_decided));
         std::thread::spawn(move || {
+            let (started, mut lines) = (Instant::now(), Lines::default());
             while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(TICK) {
-                ticking.set_position(position(&read, processed.records()));
-                ticking.tick();
+                let position = position(&read, processed.records());
+                if ticking.is_hidden() {
+                    let phase = match decided.load(Ordering::Relaxed) {
+                        false => Phase::Deciding { bytes: position, bytes_total },
+                        true => Phase::Writing { written: processed.documents_copied() },
+                    };
+                    let counts = (processed.records(), processed.duplicates());
+                    lines.due(started.elapsed(), phase, counts).iter().for_each(terminal::note);
+                } else {
+                    ticking.set_position(position);
+                    ticking.tick();
+                }
             }
         });
-        Self { bar, _finished: finished }
+        Self { bar, is_decided, _finished: finished }
     }
 
     /// Writes a message to standard error without tearing the bar.
@@ -63,9 +79,62 @@ impl Progress {
         self.bar.suspend(|| terminal::note(message));
     }
 
-    /// Removes the bar.
+    /// Removes the bar, since all pages are decided on. Lines go on while documents are written.
     pub(crate) fn finish(&self) {
+        self.is_decided.store(true, Ordering::Relaxed);
         self.bar.finish_and_clear();
+    }
+}
+
+/// The work that is being done.
+enum Phase {
+    /// Pages are decided on: those of so many bytes of the inputs.
+    Deciding { bytes: u64, bytes_total: Option<u64> },
+    /// Documents are verified and written, so many until now.
+    Writing { written: u64 },
+}
+
+/// Lines for a log.
+#[derive(Default)]
+struct Lines {
+    /// Time of the last line, and the documents that were written then.
+    last: (Duration, u64),
+}
+
+impl Lines {
+    /// Returns the line that is due at this time after the start, if one is. Counts are pages and duplicates.
+    #[expect(clippy::cast_precision_loss, reason = "for display")]
+    fn due(&mut self, elapsed: Duration, phase: Phase, (pages, duplicates): (u64, u64)) -> Option<String> {
+        if elapsed < self.last.0 + LINE_EVERY {
+            return None;
+        }
+        let (since, written_before) = std::mem::replace(&mut self.last, (elapsed, 0));
+        let left = |done: u64, all: u64, took: Duration| match all.saturating_sub(done) as f64 / done as f64 {
+            share if share.is_finite() => {
+                format!(", about {} left", HumanDuration(took.mul_f64(share)))
+            }
+            _ => String::new(),
+        };
+        Some(match phase {
+            Phase::Deciding { bytes, bytes_total } => {
+                let rate = pages as f64 / elapsed.as_secs_f64();
+                let of = bytes_total.map_or_else(String::new, |all| {
+                    let share = 100.0 * bytes as f64 / all.max(1) as f64;
+                    format!(", {share:.0} % of {}{}", DecimalBytes(all), left(bytes, all, elapsed))
+                });
+                format!("progress: {pages} pages, {rate:.0}/s, {duplicates} duplicates{of}")
+            }
+            Phase::Writing { written } => {
+                self.last.1 = written;
+                let took = elapsed - since;
+                let new = written - written_before;
+                let rate = new as f64 / took.as_secs_f64();
+                let of = left(new, new + pages.saturating_sub(written), took);
+                format!(
+                    "progress: all {pages} pages are decided on, {written} documents written, {rate:.0}/s{of}"
+                )
+            }
+        })
     }
 }
 
@@ -80,6 +149,35 @@ fn position(read: &ReadSoFar, processed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_gets_a_line_every_30_seconds_with_rate_and_time_left() {
+        let mut lines = Lines::default();
+        let mut line = |seconds, phase, pages| lines.due(Duration::from_secs(seconds), phase, (pages, 7));
+        let deciding = |bytes| Phase::Deciding { bytes, bytes_total: Some(4_000_000) };
+        let writing = |written| Phase::Writing { written };
+        assert_eq!(line(29, deciding(1), 10), None, "too early");
+        assert_eq!(
+            line(30, deciding(1_000_000), 600).as_deref(),
+            Some("progress: 600 pages, 20/s, 7 duplicates, 25 % of 4.00 MB, about 2 minutes left")
+        );
+        assert_eq!(line(59, deciding(1_500_000), 700), None, "too early after a line");
+        assert_eq!(
+            line(60, Phase::Deciding { bytes: 0, bytes_total: None }, 900).as_deref(),
+            Some("progress: 900 pages, 15/s, 7 duplicates"),
+            "from a pipe"
+        );
+        assert_eq!(
+            line(90, writing(0), 2_400).as_deref(),
+            Some("progress: all 2400 pages are decided on, 0 documents written, 0/s")
+        );
+        assert_eq!(
+            line(120, writing(600), 2_400).as_deref(),
+            Some(
+                "progress: all 2400 pages are decided on, 600 documents written, 20/s, about 2 minutes left"
+            )
+        );
+    }
 
     /// A bar of the bytes read would be at 100 % for half of the time, because reading runs far ahead.
     #[test]

@@ -88,11 +88,15 @@ impl Marked {
         };
         let options: Vec<_> = run.options.iter().filter(|option| !is_path(option)).collect();
         let id = xxh3_64(&serde_json::to_vec(&(&names, options))?);
-        let files = outputs.into_iter().map(|(option, paths)| {
-            let with_part = |path: PathBuf| Some((path.clone(), WholeLines::part_of(&path)?));
-            (option, paths.into_iter().filter_map(with_part).collect())
-        });
+        let files = outputs.into_iter().map(|(option, paths)| (option, with_parts(paths)));
         Ok(Some(Self { id, inputs, outputs: files.collect(), streamed, prints }))
+    }
+
+    /// Sets the files of an option that are known only when all are complete.
+    pub(crate) fn set_files(&mut self, option: &str, paths: Vec<PathBuf>) {
+        if let Some((_, files)) = self.outputs.iter_mut().find(|(name, _)| *name == option) {
+            *files = with_parts(paths);
+        }
     }
 
     /// Returns the run in the table in `dir` that is this one, and its number, if there is one.
@@ -279,6 +283,11 @@ impl Marked {
         }
         Ok((xxh3_128(all.as_bytes()).to_be_bytes(), entries))
     }
+}
+
+/// Returns each regular file with its part.
+fn with_parts(paths: Vec<PathBuf>) -> Vec<(PathBuf, PathBuf)> {
+    paths.into_iter().filter_map(|path| Some((path.clone(), WholeLines::part_of(&path)?))).collect()
 }
 
 /// Returns the entry of an input.

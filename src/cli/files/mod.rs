@@ -4,4 +4,5 @@ pub(crate) mod documents;
 pub(crate) mod done;
 pub(crate) mod outputs;
 pub(crate) mod parts;
+pub(crate) mod receipt;
 pub(crate) mod summary;

@@ -22,6 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cli::files::outputs::check_outputs;
 use crate::cli::settings::wrong;
+use leitong_keep::Options;
 use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::Unfinished;
 
@@ -39,6 +40,8 @@ pub struct Overwrite {
 /// The regular files that a command writes.
 pub struct Parts {
     files: Vec<OutputFile>,
+    /// The output that is divided into files, with its option. They are known only when all are complete.
+    shards: Option<(&'static str, PathBuf)>,
     overwrite: bool,
     /// The path of the record; `None` if no regular file is written.
     record: Option<PathBuf>,
@@ -72,6 +75,9 @@ struct Head {
     continued_later: bool,
     /// A hash of the name of each file.
     files: Vec<u64>,
+    /// A hash of the name of the output that is divided into files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shards: Option<u64>,
 }
 
 /// The second line of a record: all parts are complete.
@@ -93,9 +99,19 @@ fn state(file: &Metadata) -> PartState {
 }
 
 impl OutputFile {
-    fn id(&self) -> u64 {
-        xxh3_64(self.whole.as_os_str().as_encoded_bytes())
+    /// Returns the output at `path`, or `None` if it is not a regular file.
+    fn new(option: &'static str, path: &Path) -> Option<Self> {
+        let part = WholeLines::part_of(path)?;
+        Some(Self { option, path: path.to_owned(), whole: WholeLines::resolved(path), part })
     }
+
+    fn id(&self) -> u64 {
+        hash(&self.whole)
+    }
+}
+
+fn hash(whole: &Path) -> u64 {
+    xxh3_64(whole.as_os_str().as_encoded_bytes())
 }
 
 impl Parts {
@@ -125,11 +141,8 @@ impl Parts {
         first: Option<&Path>,
         Overwrite { overwrite }: Overwrite,
     ) -> Self {
-        let file = |(option, path): &(&'static str, PathBuf)| {
-            let part = WholeLines::part_of(path)?;
-            Some(OutputFile { option, path: path.clone(), whole: WholeLines::resolved(path), part })
-        };
-        let files: Vec<_> = outputs.iter().filter_map(file).collect();
+        let files: Vec<_> =
+            outputs.iter().filter_map(|&(option, ref path)| OutputFile::new(option, path)).collect();
         let record = first.filter(|_| !files.is_empty()).map(|first| {
             if first.is_dir() || first.to_string_lossy().ends_with('/') {
                 return first.join(RECORD_IN_FOLDER);
@@ -139,7 +152,27 @@ impl Parts {
             name.push(".run");
             name.into()
         });
-        Self { files, overwrite, record, continued_later: false, begun: None, listed: HashSet::new() }
+        let listed = HashSet::new();
+        Self { files, shards: None, overwrite, record, continued_later: false, begun: None, listed }
+    }
+
+    /// Divides an output into files. Those that exist are among the outputs already.
+    pub(crate) fn set_shards(&mut self, output: Option<(&'static str, &Path)>) {
+        self.shards = output.map(|(option, path)| (option, path.to_owned()));
+    }
+
+    /// Adds the files that were written of an output that is divided.
+    pub(crate) fn find_shards(&mut self) {
+        let Some((option, path)) = self.shards.clone() else { return };
+        self.files.retain(|file| file.option != option);
+        let shards = Options::output_files(&path, &[], true);
+        self.files.extend(shards.iter().filter_map(|shard| OutputFile::new(option, shard)));
+    }
+
+    /// Returns the outputs that were written, each with its option and its part.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&'static str, &Path, &Path)> {
+        let written = self.files.iter().filter(|file| file.part.is_file());
+        written.map(|file| (file.option, &*file.path, &*file.part))
     }
 
     /// Keeps the parts if this process ends with an error, because a later one may continue them.
@@ -209,17 +242,23 @@ impl Parts {
         command: u64,
         path: &Path,
     ) -> anyhow::Result<()> {
+        let mut owned_shards = None;
         let owned: HashSet<u64> = match left {
             Some((left, complete))
                 if left.command == command || !(left.continued_later || complete.is_some()) =>
             {
+                owned_shards = left.shards;
                 left.files.iter().copied().collect()
             }
             Some((left, _)) => return Err(self.of_other_command(&left.arguments, path)),
             None => HashSet::new(),
         };
-        let is_foreign =
-            |file: &&OutputFile| !owned.contains(&file.id()) && file.part.symlink_metadata().is_ok();
+        let ours =
+            self.shards.as_ref().filter(|(_, path)| owned_shards == Some(hash(&WholeLines::resolved(path))));
+        let is_owned = |file: &OutputFile| {
+            owned.contains(&file.id()) || ours.is_some_and(|(option, _)| file.option == *option)
+        };
+        let is_foreign = |file: &&OutputFile| !is_owned(file) && file.part.symlink_metadata().is_ok();
         match self.files.iter().find(is_foreign) {
             None => Ok(()),
             Some(OutputFile { option, path, part, .. }) => Err(wrong(format_args!(
@@ -257,6 +296,7 @@ impl Parts {
             arguments: shown,
             continued_later: self.continued_later,
             files: self.files.iter().map(OutputFile::id).collect(),
+            shards: self.shards.as_ref().map(|(_, path)| hash(&WholeLines::resolved(path))),
         }
     }
 
@@ -390,7 +430,9 @@ impl Parts {
 impl Drop for Parts {
     /// Removes the parts of a command that has failed, unless a later process may continue them.
     fn drop(&mut self) {
-        if let (Some(_), Some(record), false) = (self.begun.take(), &self.record, self.continued_later) {
+        if let (Some(_), Some(record), false) = (self.begun.take(), self.record.clone(), self.continued_later)
+        {
+            self.find_shards();
             // An error has been reported already.
             self.files.iter().for_each(|file| drop(fs::remove_file(&file.part)));
             drop(fs::remove_file(record));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leitong_cluster::verdict::Kind;
 use leitong_formats::source::Skipped;
-use leitong_keep::sink::Counts;
+use leitong_keep::sink::{Counts, Language};
 
 /// Formats the counts of a run.
 pub(crate) fn format_summary(
@@ -45,6 +45,9 @@ pub(crate) fn format_summary(
     let of_mapping = counts.skipped_in_words();
     for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0).chain(of_mapping) {
         let _ = writeln!(out, "{count:>12}  {what}");
+    }
+    for (language, Language { used, skipped }) in counts.languages() {
+        let _ = writeln!(out, "{:>16}  {language}", used + skipped);
     }
     out + &format_repairs(counts)
 }

@@ -1,12 +1,15 @@
 //! Writes the report as text, or as a single HTML page without scripts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, Verified};
 use crate::accounts::AccountsReport;
 use crate::passages::benchmark::SharedPassage;
+use crate::sink::Language;
 use leitong_base::markup::escape;
 use leitong_base::terminal;
+use leitong_text::page::Page;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, 'Noto Sans', sans-serif; }
@@ -138,6 +141,7 @@ impl Report {
         });
         self.verified.iter().for_each(|verified| tables.extend(checks(verified)));
         tables.extend(self.benchmarks.as_deref().filter(|lines| !lines.is_empty()).map(benchmarks));
+        self.languages.iter().for_each(|counts| tables.push(languages(counts)));
         self.accounts.iter().for_each(|accounts| tables.extend(by_source(accounts)));
         tables
     }
@@ -155,7 +159,7 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<ReportTable> {
         let share = format!("{:.1} %", 100.0 * line.check.lost_share);
         let letters = line.check.lost_letters.to_string();
         let shown = line.check.differs.as_ref().unwrap_or(&line.check.lost_passage);
-        vec![share, letters, line.url.clone(), shown.clone()]
+        vec![share, letters, named(&line.page_id, &line.url), shown.clone()]
     };
     let lines = |title, note, lines: &[CheckLine]| ReportTable {
         title,
@@ -182,13 +186,26 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<ReportTable> {
 fn benchmarks(lines: &[BenchmarkLine]) -> ReportTable {
     let row = |line: &BenchmarkLine| {
         let SharedPassage { benchmark, passage, letters } = &line.found;
-        vec![letters.to_string(), line.url.clone(), benchmark.clone(), passage.clone()]
+        vec![letters.to_string(), named(&line.page_id, &line.url), benchmark.clone(), passage.clone()]
     };
     ReportTable {
         title: "Documents with a passage of a benchmark",
         note: "the first ones; --drop writes all",
         head: &["letters", "Document", "Benchmark", "Passage"],
         rows: lines.iter().map(row).collect(),
+    }
+}
+
+/// Returns the table of languages.
+fn languages(counts: &BTreeMap<&'static str, Language>) -> ReportTable {
+    let row = |(code, Language { used, skipped }): (&&str, &Language)| {
+        vec![(*code).to_owned(), used.to_string(), skipped.to_string()]
+    };
+    ReportTable {
+        title: "Languages",
+        note: "documents that --language skips are in no output",
+        head: &["Language", "documents", "skipped"],
+        rows: counts.iter().map(row).collect(),
     }
 }
 
@@ -230,12 +247,21 @@ fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> R
             line.size.to_string(),
             line.near.to_string(),
             hosts.to_owned(),
-            line.canonical_url.clone(),
-            line.example_url.clone(),
+            named(&line.canonical_page_id, &line.canonical_url),
+            named(&line.example_page_id, &line.example_url),
         ]
     };
     let head = &["pages", "near", "Hosts", "First page", "Last page"];
     ReportTable { title, note, head, rows: lines.iter().map(row).collect() }
+}
+
+/// Names a document by the id that the user gave it, and its url.
+fn named(page_id: &str, url: &str) -> String {
+    match page_id == Page::id_for_url(url) {
+        true => url.to_owned(),
+        false if Page::is_made_up_url(url) => page_id.to_owned(),
+        false => format!("{page_id} {url}"),
+    }
 }
 
 fn is_words(name: &str) -> bool {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use serde::Serialize;
+
 use leitong_base::record::{Cause, Reason};
 use leitong_cluster::verdict::{Conclusion, Kind};
 use leitong_text::page::Repaired;
@@ -32,7 +34,18 @@ pub struct Counts {
     unknown_charsets: Mutex<BTreeMap<Box<str>, u64>>,
     without_body: AtomicU64,
     left_out: AtomicU64,
+    copied: AtomicU64,
     skipped: Mutex<BTreeMap<Skip, u64>>,
+    languages: Mutex<BTreeMap<&'static str, Language>>,
+}
+
+/// Counts of the documents in one language.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Language {
+    /// Number of documents that are skipped.
+    pub skipped: u64,
+    /// Number of documents that are not.
+    pub used: u64,
 }
 
 impl Counts {
@@ -78,9 +91,33 @@ impl Counts {
         self.left_out.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a document that is kept or dropped, as its decision says.
+    pub(crate) fn document_copied(&self) {
+        self.copied.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of documents that were kept or dropped so far.
+    #[must_use]
+    pub fn documents_copied(&self) -> u64 {
+        self.copied.load(Ordering::Relaxed)
+    }
+
     /// Counts a record that is skipped.
     pub fn skipped(&self, why: Skip) {
         *lock(&self.skipped).entry(why).or_default() += 1;
+    }
+
+    /// Counts a document in this language, which is skipped or not.
+    pub fn language(&self, language: &'static str, is_skipped: bool) {
+        let mut languages = lock(&self.languages);
+        let counts = languages.entry(language).or_default();
+        *(if is_skipped { &mut counts.skipped } else { &mut counts.used }) += 1;
+    }
+
+    /// Returns the number of documents by language.
+    #[must_use]
+    pub fn languages(&self) -> BTreeMap<&'static str, Language> {
+        lock(&self.languages).clone()
     }
 
     /// Returns the number of skipped records by reason, in words.

@@ -7,7 +7,7 @@ pub(crate) mod part;
 pub(crate) mod summed;
 pub(crate) mod whole_lines;
 
-pub use counts::Counts;
+pub use counts::{Counts, Language};
 pub use files::{DeadLetters, FileSink};
 pub use whole_lines::WholeLines;
 

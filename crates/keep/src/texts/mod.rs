@@ -91,6 +91,8 @@ impl Text {
 pub(crate) struct TextPlan {
     /// The output file.
     pub path: PathBuf,
+    /// Number of bytes of texts in a shard, if the file is divided into shards.
+    pub shard_bytes: Option<u64>,
     /// The fields of the input that are written.
     pub fields: Vec<InputField>,
     /// The groups of fields about the verdict that are added; `None` for no such fields.
@@ -145,12 +147,13 @@ impl Texts {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn open(plan: TextPlan, extent: Option<Extent>) -> Result<Self> {
-        let TextPlan { path, fields, added, again, counts, .. } = plan;
+        let TextPlan { path, shard_bytes, fields, added, again, counts, .. } = plan;
         let rows = Rows::new(&path, format_of(&path)?, &fields)?;
         let form = rows.as_ref().map_or(Form::Lines, |rows| Form::Rows(Arc::clone(rows.form())));
         let output = Plan {
             path: &path,
             names: &[],
+            shard_bytes,
             forms: &[form],
             added,
             checkpoints: plan.checkpoints.map(|folder| ("keep", folder)),
@@ -233,7 +236,8 @@ impl Texts {
                 added: self.added.unwrap_or_default(),
             };
             if let Some(row) = &mut rows {
-                self.output.write_row(0, row, &annotation)?;
+                let bytes = document.text.text.as_ref().map_or(0, |text| text.len() as u64);
+                self.output.write_row(0, (&*row, bytes), &annotation)?;
                 row.at += 1;
             } else {
                 let annotation = self.added.map(|_| &annotation);

@@ -27,7 +27,7 @@ impl Judge {
     /// Judges a document compared with a kept one. Also returns the hashes of its own passages.
     #[must_use]
     pub(super) fn check(&self, comparison: &Comparison) -> (Check, Vec<u64>) {
-        let Comparison { loss, texts: [document, _], .. } = comparison;
+        let Comparison { loss, texts: [document, kept], .. } = comparison;
         let mut passages = comparison.own_passages(self.lost_max.own_letters());
         passages.retain(|passage| !self.passages.contains(passage));
         let is_lost = !passages.is_empty() || !comparison.allows(self.lost_max);
@@ -43,6 +43,7 @@ impl Judge {
             lost_letters: loss.longest,
             lost_passage: shortened(&document.text()[loss.passage.clone()]),
             differs: difference.map(|difference| comparison.shown(difference)),
+            kept_url: kept.known_url(),
         };
         (check, passages)
     }

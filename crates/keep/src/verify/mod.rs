@@ -101,12 +101,15 @@ pub(crate) struct Check {
     /// The fact of the document and that of the kept document, if facts differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
+    /// The url of the kept document that was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_url: Option<String>,
 }
 
 impl Check {
-    /// Returns the check of a document with the same text as a kept one.
-    fn contained() -> Self {
-        Self { finding: Finding::Contained, ..Self::default() }
+    /// Returns the check of a document with the same text as this kept one.
+    fn contained(kept: &SplitText) -> Self {
+        Self { finding: Finding::Contained, kept_url: kept.known_url(), ..Self::default() }
     }
 
     /// Returns true if the document is kept because of this check.
@@ -336,9 +339,9 @@ impl<'a> Verifier<'a> {
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok((best.0, compared)) };
         let founder = decision.founded;
         if let Some(equal) = self.kept_texts().with_hash(founder, text.hash)
-            && self.text(equal.place)?.is_some_and(|equal| equal.text() == text.text())
+            && let Some(equal) = self.text(equal.place)?.filter(|equal| equal.text() == text.text())
         {
-            return Ok((Check::contained(), compared));
+            return Ok((Check::contained(&equal), compared));
         }
         let text = SplitText::new(text);
         let mut candidates = Vec::from_iter(self.kept_texts().text(founder, 0));

@@ -49,6 +49,11 @@ impl SplitText {
         self.text.url()
     }
 
+    /// Returns the document's url, or `None` if it has none.
+    pub(super) fn known_url(&self) -> Option<String> {
+        Some(self.url().to_owned()).filter(|url| !url.is_empty())
+    }
+
     /// Returns the text.
     #[must_use]
     pub(super) fn text(&self) -> &str {

@@ -17,10 +17,12 @@ pub enum Skip {
     Deletion,
     /// The message is of a kind that never has a page.
     OtherKind,
+    /// The page's text is in a language that is not selected. Only runs over files select languages.
+    Language,
 }
 
 impl Skip {
-    /// All reasons.
+    /// All reasons of workers.
     pub const ALL: [Self; 6] =
         [Self::Literal, Self::NoPage, Self::Status, Self::ContentType, Self::Deletion, Self::OtherKind];
 
@@ -34,6 +36,7 @@ impl Skip {
             Self::ContentType => "content-type",
             Self::Deletion => "deletion",
             Self::OtherKind => "other-kind",
+            Self::Language => "language",
         }
     }
 
@@ -47,6 +50,7 @@ impl Skip {
             Self::ContentType => "messages with other content types, skipped",
             Self::Deletion => "deletions, skipped",
             Self::OtherKind => "messages of other kinds, skipped",
+            Self::Language => "documents in other languages, skipped by --language",
         }
     }
 }
