@@ -179,7 +179,7 @@ impl Run {
         // Not drawn, so a seed's run does not depend on tables on disk.
         let on_disk = seed % 4 == 3;
         let faults = Faults { one_in: [0, 15, 40, 100][rng.index(4)] };
-        let mut shared = Shared {
+        let shared = Shared {
             now: 0,
             rng: Rng::new(seed ^ 0x5eed),
             steps: 0,

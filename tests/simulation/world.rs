@@ -126,18 +126,6 @@ impl SimWorld {
 }
 
 impl SimWorld {
-    /// Contacts a broker, which may be unavailable.
-    fn ask(&self, what: &str) -> anyhow::Result<()> {
-        if !self.sleep(self.latency()) {
-            bail!("this process is dead");
-        }
-        let shared = &mut *self.lock();
-        if shared.faults.one_in > 0 && shared.rng.once_in(shared.faults.one_in) {
-            bail!("no answer to {what}");
-        }
-        Ok(())
-    }
-
     /// Returns the offset after the first centroid at or after `offset`.
     fn after_next_centroid(&self, log_partition: u32, offset: u64) -> anyhow::Result<u64> {
         let reader = self.reader("leitong.centroids", log_partition, ReadMode::ToEnd)?;
