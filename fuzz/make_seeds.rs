@@ -12,8 +12,8 @@ use common::IDENTITY;
 use leitong::config::Config;
 use leitong_base::proto;
 use leitong_base::record::{
-    Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Reason, Received,
-    TextDigest, Timestamp, Unreadable,
+    Carried, Cause, FingerprintRecord, LogRecord, Metadata, Outcome, Place, PublicationTime, Reason,
+    Received, TextDigest, Timestamp, Unreadable,
 };
 use leitong_cluster::changelog::ChangelogRecord;
 use leitong_cluster::log::{Entry, Sent, Watermark, Watermarks};
@@ -57,11 +57,11 @@ fn entries(detector: &dyn Detector, fingerprint: &[u8]) {
                 Some(b"key".to_vec()),
                 vec![("traceparent".into(), Some(b"00-1".to_vec()))],
             ),
-            credits: Some(Box::new(Credits {
+            metadata: Some(Box::new(Metadata {
                 publisher: Some("新华社".into()),
                 authors: vec!["Jane Doe".into()],
                 published_at: PublicationTime::from_iso_8601("2026-11-21T08:00+08:00"),
-                ..Credits::default()
+                ..Metadata::default()
             })),
             text: Some(TextDigest { digest: 1 << 100, chars: 9 }),
             outcome,

@@ -61,7 +61,7 @@ pub use deduplicator::Batch;
 pub use deduplicator::Deduplicator;
 pub use deduplicator::RecordError;
 pub use deduplicator::Table;
-pub use leitong_base::record::{Credits, PublicationTime, Reason};
+pub use leitong_base::record::{Metadata, PublicationTime, Reason};
 pub use leitong_cluster::log::EntryError;
 pub use leitong_cluster::verdict::{self, Kind, Verdict};
 pub use leitong_fingerprint::{self as fingerprint, Comparison, Detector};

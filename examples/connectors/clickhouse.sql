@@ -25,7 +25,7 @@ CREATE MATERIALIZED VIEW verdicts_reader TO verdicts AS SELECT
     JSONExtract(raw, 'canonical_page_id', 'Nullable(String)') AS canonical_page_id,
     JSONExtractBool(raw, 'same_url') AS same_url,
     JSONExtract(raw, 'similarity', 'Nullable(Float32)') AS similarity,
-    JSONExtract(raw, 'credits', 'publisher', 'Nullable(String)') AS publisher,
+    JSONExtract(raw, 'metadata', 'publisher', 'Nullable(String)') AS publisher,
     JSONExtractUInt(raw, 'log_partition') AS log_partition,
     JSONExtractUInt(raw, 'log_offset') AS log_offset,
     parseDateTime64BestEffort(JSONExtractString(raw, 'decided_at'), 3) AS decided_at

@@ -6,7 +6,7 @@ CREATE TABLE verdicts (
     canonical_page_id text GENERATED ALWAYS AS (verdict->>'canonical_page_id') STORED,
     same_url boolean GENERATED ALWAYS AS ((verdict->>'same_url')::boolean) STORED,
     similarity double precision GENERATED ALWAYS AS ((verdict->>'similarity')::double precision) STORED,
-    publisher text GENERATED ALWAYS AS (verdict->'credits'->>'publisher') STORED
+    publisher text GENERATED ALWAYS AS (verdict->'metadata'->>'publisher') STORED
 );
 CREATE INDEX verdicts_by_cluster ON verdicts (cluster_id);
 

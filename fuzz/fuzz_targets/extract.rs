@@ -20,14 +20,14 @@ fuzz_target!(|data: &[u8]| {
     let known = Known { url: "https://a.example/x", latest: None };
     let reused: Result<_, ExtractError> = REUSED.with_borrow_mut(|extractor| {
         let page = extractor.extract_page(&html, Syntax::default(), &mut Work::unbounded())?;
-        let credits = page.credits(known);
-        Ok((page.document, credits))
+        let metadata = page.metadata(known);
+        Ok((page.document, metadata))
     });
     let document = reused.as_ref().map(|(document, _)| document);
     assert_eq!(fresh.as_ref(), document, "buffers of the page before leak into this one");
-    if let Ok((document, credits)) = reused {
-        assert!(credits.authors.len() <= 8 && credits.publisher.is_none_or(|name| name.len() <= 128));
-        let _ = document.text_credits(known);
+    if let Ok((document, metadata)) = reused {
+        assert!(metadata.authors.len() <= 8 && metadata.publisher.is_none_or(|name| name.len() <= 128));
+        let _ = document.text_metadata(known);
         let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
         // An HTML character reference is never shorter than half of its expansion.
         assert!(bytes <= 2 * html.len() + 16);

@@ -16,8 +16,8 @@ pub(crate) struct Document {
     title: Option<String>,
     text: String,
     paragraphs: Vec<String>,
-    /// The credits as JSON.
-    credits: Option<String>,
+    /// The metadata as JSON.
+    metadata: Option<String>,
 }
 
 /// The parts of a Document.
@@ -45,14 +45,14 @@ impl Document {
 
     /// Returns the page's statements about its source and itself: publisher, authors, date and so on.
     #[getter]
-    fn credits<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(credits) = &self.credits else { return Ok(None) };
-        Ok(Some(py.import("json")?.call_method1("loads", (credits,))?.cast_into::<PyDict>()?))
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(metadata) = &self.metadata else { return Ok(None) };
+        Ok(Some(py.import("json")?.call_method1("loads", (metadata,))?.cast_into::<PyDict>()?))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
-        let Self { title, text, paragraphs, credits } = self;
-        let parts = (title.clone(), text.clone(), paragraphs.clone(), credits.clone());
+        let Self { title, text, paragraphs, metadata } = self;
+        let parts = (title.clone(), text.clone(), paragraphs.clone(), metadata.clone());
         Ok((pickled::maker(py, "restore_document")?, parts))
     }
 
@@ -64,10 +64,10 @@ impl Document {
 
 impl From<leitong::Document> for Document {
     fn from(document: leitong::Document) -> Self {
-        let credits = document.credits.as_deref();
+        let metadata = document.metadata.as_deref();
         Self {
             text: document.text(),
-            credits: credits.map(|credits| serde_json::to_string(credits).expect("credits are JSON")),
+            metadata: metadata.map(|metadata| serde_json::to_string(metadata).expect("metadata are JSON")),
             title: document.title,
             paragraphs: document.paragraphs.into_iter().map(|paragraph| paragraph.text).collect(),
         }
@@ -80,9 +80,9 @@ pub(crate) fn restore_document(
     title: Option<String>,
     text: String,
     paragraphs: Vec<String>,
-    credits: Option<String>,
+    metadata: Option<String>,
 ) -> Document {
-    Document { title, text, paragraphs, credits }
+    Document { title, text, paragraphs, metadata }
 }
 
 thread_local! {

@@ -167,7 +167,7 @@ class Pickled(unittest.TestCase):
         document = leitong.extract(f"<title>Ferry</title><article><p>{TEXT}</p><p>{TEXT[::-1]}</p></article>")
         same = pickle.loads(pickle.dumps(document))
         self.assertEqual((same.title, same.text), (document.title, document.text))
-        self.assertEqual((same.paragraphs, same.credits), (document.paragraphs, document.credits))
+        self.assertEqual((same.paragraphs, same.metadata), (document.paragraphs, document.metadata))
         for fingerprinter in [leitong.Fingerprinter(), leitong.Fingerprinter(toml='detector = "paragraph"')]:
             same = copy.copy(pickle.loads(pickle.dumps(fingerprinter)))
             self.assertEqual(same.fingerprint_hash, fingerprinter.fingerprint_hash)

@@ -36,16 +36,16 @@ mod tests {
 
     #[test]
     fn values_of_a_list_are_alternatives_and_all_lists_must_match() {
-        let [duplicate, wall, broken] = [
+        let [duplicate, page_kind, broken] = [
             r#"{"kind":"NEAR_DUPLICATE","url":"https://a.news.example/1"}"#,
-            r#"{"kind":"UNDECIDABLE","url":"","reason":"WALL"}"#,
+            r#"{"kind":"UNDECIDABLE","url":"","reason":"NO_CONTENT"}"#,
             r#"{"kind":"LATER"}"#,
         ]
         .map(|json| Tapped::verdict(&Received { value: Some(json.into()), ..Received::default() }));
         let fits = |kinds: &[&'static str], hosts: &[&str]| {
             let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
             let filter = Filter { kinds: kinds.to_vec(), hosts };
-            [&duplicate, &wall, &broken].map(|tapped| filter.fits(tapped))
+            [&duplicate, &undecidable, &broken].map(|tapped| filter.fits(tapped))
         };
         assert_eq!(fits(&[], &[]), [true; 3]);
         assert_eq!(fits(&["NEAR_DUPLICATE", "UNDECIDABLE"], &[]), [true, true, false]);

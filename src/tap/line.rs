@@ -120,8 +120,9 @@ mod tests {
             "2026-11-21T08:00:00Z NEAR_DUPLICATE  default https://b.example/1 of https://a.example/1 SAME \
              distance=6 similarity=0.9062"
         );
-        let wall = json!({ "kind": "UNDECIDABLE", "corpus": "a b", "url": "", "reason": "WALL" });
-        assert_eq!(shown(&wall), "------------------- UNDECIDABLE     \"a b\" \"\" WALL");
+        let undecidable =
+            json!({ "kind": "UNDECIDABLE", "corpus": "a b", "url": "", "reason": "NO_CONTENT" });
+        assert_eq!(shown(&undecidable), "------------------- UNDECIDABLE     \"a b\" \"\" NO_CONTENT");
         let letter = Received {
             timestamp_ms: Some(0),
             headers: [("topic", "pages"), ("partition", "2"), ("offset", "7")]

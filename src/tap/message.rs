@@ -198,16 +198,16 @@ fn place(place: source::Place) -> Value {
     }
 }
 
-/// Returns the JSON form of a page's credits.
-fn credits(credits: &proto::Credits) -> Value {
+/// Returns the JSON form of a page's metadata.
+fn metadata(metadata: &proto::Metadata) -> Value {
     json!({
-        "publisher": credits.publisher,
-        "credit_line": credits.credit_line,
-        "authors": credits.authors,
-        "published_at": credits.published_at,
-        "canonical_link": credits.canonical_link,
-        "site_name": credits.site_name,
-        "language": credits.language,
+        "publisher": metadata.publisher,
+        "credit_line": metadata.credit_line,
+        "authors": metadata.authors,
+        "published_at": metadata.published_at,
+        "canonical_link": metadata.canonical_link,
+        "site_name": metadata.site_name,
+        "language": metadata.language,
     })
 }
 
@@ -271,7 +271,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         "log_partition": verdict.log_partition,
         "log_offset": verdict.log_offset,
         "fetched_at": verdict.fetched_at_ms.and_then(time),
-        "credits": verdict.credits.as_ref().map(credits),
+        "metadata": verdict.metadata.as_ref().map(metadata),
         "decided_at": time(verdict.decided_at_ms),
         "fingerprint_hash": format!("{:016x}", verdict.fingerprint_hash),
         "cluster_hash": format!("{:016x}", verdict.cluster_hash),

@@ -70,7 +70,7 @@ fn work(console: &AdminConsole) {
     set("leitong_standby_centroids", "2", 2_480_204.0);
     metrics::histogram!("leitong_verdict_delay_seconds").record(0.42);
     metrics::counter!("leitong_dead_letters_total", "cause" => "NO_URL").increment(17);
-    metrics::counter!("leitong_undecidable_total", "reason" => "WALL").increment(20_415);
+    metrics::counter!("leitong_undecidable_total", "reason" => "NO_CONTENT").increment(20_415);
     for step in 0..180_u32 {
         let wave = (f64::from(step) / 14.0).sin() * 700.0 + (f64::from(step) / 3.0).cos() * 180.0;
         let pages = (9_000.0 + wave * 5.0) as u64;

@@ -23,7 +23,7 @@ const KNOWN: [(&str, &str); 9] = [
     (".", "cli::table"),
 ];
 
-/// The path of a module in its crate, as in `["extract", "credits"]`.
+/// The path of a module in its crate, as in `["extract", "metadata"]`.
 type Module = Vec<String>;
 
 /// The code of a file.

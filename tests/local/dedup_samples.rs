@@ -57,7 +57,7 @@ fn a_verdict_says_what_the_contract_promises() {
         "log_partition",
         "log_offset",
         "fetched_at",
-        "credits",
+        "metadata",
         "decided_at",
         "fingerprint_hash",
         "cluster_hash",

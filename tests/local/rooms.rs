@@ -52,7 +52,7 @@ fn no_module_uses_one_listed_below_it() {
     }
 }
 
-/// The tree and the main text are what credits, Markdown and kinds of pages are read from, not the other way round.
+/// The tree and the main text are what metadata, Markdown and kinds of pages are read from, not the other way round.
 #[test]
 fn extraction_goes_from_parsing_to_main_text_to_the_rest() {
     assert_in_order(&root().join("crates/text/src/extract"), "mod.rs", "crate::extract::", 8);

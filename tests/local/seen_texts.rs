@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::common::{article, dedup_files, name, page, run, write};
 
 /// Returns a text of sentences that have no five words in common.
-fn story(sentences: usize) -> String {
+fn sentences_of(sentences: usize) -> String {
     let verbs = ["carried", "painted", "measured", "followed", "repaired", "counted", "watched", "sheltered"];
     let things =
         ["lantern", "harbour", "orchard", "violin", "glacier", "bakery", "railway", "meadow", "archive"];
@@ -49,7 +49,7 @@ fn judged(arguments: &[&str], texts: &[String]) -> Vec<Value> {
 /// not near, but the second one must not be UNIQUE.
 #[test]
 fn a_text_without_its_spaces_is_an_exact_duplicate() {
-    let text = story(12);
+    let text = sentences_of(12);
     let verdicts = judged(&[], &[text.clone(), glued(&text)]);
     assert_eq!(verdicts[0]["text_digest"], verdicts[1]["text_digest"]);
     assert_eq!(
@@ -64,7 +64,7 @@ fn a_text_without_its_spaces_is_an_exact_duplicate() {
 /// found a new cluster.
 #[test]
 fn the_text_of_a_page_that_joined_a_cluster_is_found_again() {
-    let first = story(40);
+    let first = sentences_of(40);
     let member = format!("{first}A later edition adds one more sentence about the ferry.");
     let verdicts = judged(&[], &[first, member.clone(), glued(&member), article(3, 12)]);
     let kinds: Vec<&str> = verdicts.iter().filter_map(|verdict| verdict["kind"].as_str()).collect();
@@ -82,7 +82,7 @@ fn the_text_of_a_page_that_joined_a_cluster_is_found_again() {
 fn texts_are_known_in_every_form_of_a_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |file: &str| name(&folder.path().join(file)).to_owned();
-    let first = story(40);
+    let first = sentences_of(40);
     let member = format!("{first}A later edition adds one more sentence about the ferry.");
     let on_disk = write(folder.path(), "disk.toml", b"[table]\non_disk = true\nblock_centroids = 1024\n");
     let on_disk = name(&on_disk);

@@ -20,7 +20,7 @@ fn files() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns those of these paths (such as `credits.publisher`) that no verdict has.
+/// Returns those of these paths (such as `metadata.publisher`) that no verdict has.
 fn unknown<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let schema: Value = serde_json::from_str(&read("docs/verdict.schema.json")).expect("JSON");
     let is_known = |path: &str| {
@@ -129,10 +129,10 @@ fn connectors_name_only_fields_that_exist() {
 #[test]
 fn a_field_that_does_not_exist_is_found() {
     let paths = paths_of_sql(
-        "(verdict->>'kindd'), (verdict->'credits'->>'published'), JSONExtract(raw, 'credits', 'publisher', 'Nullable(String)') AS \
+        "(verdict->>'kindd'), (verdict->'metadata'->>'published'), JSONExtract(raw, 'metadata', 'publisher', 'Nullable(String)') AS \
          a, JSONExtractBool(raw, 'same_urls') AS b",
     );
     let found: Vec<&str> = paths.iter().map(String::as_str).collect();
-    assert_eq!(found, ["credits.published", "credits.publisher", "kindd", "same_urls"]);
-    assert_eq!(unknown(found), ["credits.published", "kindd", "same_urls"]);
+    assert_eq!(found, ["metadata.published", "metadata.publisher", "kindd", "same_urls"]);
+    assert_eq!(unknown(found), ["metadata.published", "kindd", "same_urls"]);
 }

@@ -301,7 +301,7 @@ pub(crate) fn record(partition: usize, offset: u64, texts: u64) -> LogRecord {
         log_time: Timestamp::from_ms(offset as i64 * 6 * 3_600_000),
         passthrough: None,
         carried: None,
-        credits: None,
+        metadata: None,
         text: (!is_withdrawn).then_some(digest),
         outcome: match is_withdrawn {
             true => Outcome::Undecidable(Reason::Withdrawn),

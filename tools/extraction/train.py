@@ -161,7 +161,7 @@ def load(writing, folder):
             page["gold"] = before["gold"] if before else grams(gold[row["id"]]["gold_text"], lang)
             page["words"] = before["words"] if before else words(gold[row["id"]]["gold_text"])
             page["features"] = np.array(row["features"], np.int16).reshape(len(row["text"]), len(names))
-            page["credits"] = np.array([len(text.encode()) <= 70 and bool(CREDIT.match(text)) for text in row["text"]], bool)
+            page["credit_line"] = np.array([len(text.encode()) <= 70 and bool(CREDIT.match(text)) for text in row["text"]], bool)
             page["ancestor_ranges"], page["section"], page["similar"] = (np.array(row[k], int) for k in ("ancestor_ranges", "section", "similar"))
             if before and before["text"] == row["text"]:
                 page["label"] = before["label"]
@@ -345,7 +345,7 @@ def choose(settings, page, models, names):
     least = 0.45 if (announced & (s >= 0.55)).any() else 0.06
 
     column = lambda name: page["features"][:, names.index(name)] > 0
-    s = np.where(column("InTitle") & column("InHeading") | page["credits"], 0, s)
+    s = np.where(column("InTitle") & column("InHeading") | page["credit_line"], 0, s)
     if settings.named_out:
         short = size < 60
         share = column("Hint6") & short & (column("Phrase2") | column("SectionShare"))

@@ -54,8 +54,8 @@ def percent(report: dict) -> str:
     return f'{100 * stream["precision"]["value"]:.1f} / {100 * stream["recall"]["value"]:.1f}'
 
 
-def recognised(report: dict, family: str, level: float) -> str:
-    found = [r for r in report["recall"] if r["condition"] == {"family": family, "level": level}]
+def recognised(report: dict, change: str, level: float) -> str:
+    found = [r for r in report["recall"] if r["condition"] == {"change": change, "level": level}]
     return f'{100 * found[0]["recall"]["value"]:.1f}'
 
 

@@ -8,7 +8,7 @@ Each page is on one of 40 hosts, drawn at random, so one copy in 40 is on the si
 random place after its original, and a quarter of the originals have no copy. Texts are halved as in `quality_sets.py`.
 
 What differs from there: a word that changes is mistyped, left out, followed by another word, or replaced by a word of the
-same text. Sentences are left out, added and moved as one block. Credits,
+same text. Sentences are left out, added and moved as one block. Metadata,
 advertisements and closing lines are other ones. A sentence ends at every point, also within a number or an address, so a
 block may divide these.
 

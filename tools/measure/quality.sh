@@ -14,7 +14,7 @@ leitong=${LEITONG:-target/release/leitong}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# MinHash, and two packages that read source credits of pages.
+# MinHash, and two packages that read source metadata of pages.
 # (lxml's cleaner, which trafilatura imports, is a separate package now.)
 python=$(tools/measure/python.sh datasketch==2.0.0 trafilatura==2.3.1 gne==0.4.3 lxml_html_clean==0.4.6)
 
@@ -115,9 +115,9 @@ mv "$work/sets/relations.jsonl" "$work"
   echo
   echo "### What pages say about their source"
   echo
-  echo "Authors, days of publication and publishers (\`tools/measure/credits.py\` says how they are counted, [extraction](../../../docs/extraction.md) says what they are):"
+  echo "Authors, days of publication and publishers (\`tools/measure/metadata.py\` says how they are counted, [extraction](../../../docs/extraction.md) says what they are):"
   echo
-  "$python" tools/measure/credits.py "$leitong" "$data" --peers 2>/dev/null
+  "$python" tools/measure/metadata.py "$leitong" "$data" --peers 2>/dev/null
   echo
   echo "### The same text in other themes"
   echo

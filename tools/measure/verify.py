@@ -102,7 +102,7 @@ WORDING = {
     ("A", "zh"): [("的", ""), ("和", "与"), ("在", "于"), ("，", "、")],
     ("B", "zh"): [("了", ""), ("将", "要"), ("对", "就"), ("“|”", '"')],
 }
-CREDITS = {
+CREDIT_LINES = {
     "en": ["Reporting by our staff.", "This story first appeared in print.", "Edited by the night desk."],
     "zh": ["（责任编辑：小编）", "本文转载自网络。", "来源：本站讯"],
 }
@@ -177,7 +177,7 @@ def templates(data, half):
                                             "kind": f"{name} {mode}", **address(rng, mode, f"{name}-{number}-{serial}{where}")}
                 yield page("".join(parts), "")
                 if serial % 3 == 0:
-                    copy = "".join(parts) + " " + rng.choice(CREDITS["zh" if language == "zh" else "en"])
+                    copy = "".join(parts) + " " + rng.choice(CREDIT_LINES["zh" if language == "zh" else "en"])
                     yield page(copy, "c")
 
 
@@ -204,7 +204,7 @@ def reprints(data, half):
             parts = sentences(text)
             copies = {
                 "wording 1": reworded(rng, text, pairs, 1), "wording 3": reworded(rng, text, pairs, 3),
-                "credit": "".join(parts) + " " + rng.choice(CREDITS[language]), "lead": rng.choice(CREDITS[language]) + " " + text,
+                "credit": "".join(parts) + " " + rng.choice(CREDIT_LINES[language]), "lead": rng.choice(CREDIT_LINES[language]) + " " + text,
                 "cut": "".join(parts[: max(1, len(parts) * 9 // 10)]),
             }
             for kind, copy in {"first": text, **copies}.items():

@@ -78,7 +78,7 @@ impl Event {
             log_time,
             passthrough: None,
             carried: None,
-            credits: None,
+            metadata: None,
             text: Some(TextDigest { digest: u128::from(self.text), chars: self.chars }),
             outcome: match self.fingerprint {
                 Some(fingerprint) => Outcome::Fingerprint([fingerprint].into()),

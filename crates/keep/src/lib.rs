@@ -134,7 +134,7 @@ pub(crate) struct Decision {
 
 impl Decision {
     fn new(verdict: &Verdict, input: usize, number: u64) -> Self {
-        let published_at = verdict.credits.as_ref().and_then(|credits| credits.published_at);
+        let published_at = verdict.metadata.as_ref().and_then(|metadata| metadata.published_at);
         Self {
             input,
             number,

@@ -30,7 +30,7 @@ pub struct DecodedDocument {
     pub document: Document,
     /// The charset that the body was decoded by. `None` if the page came as text.
     pub charset: Option<Charset>,
-    /// The reason why the main text is not compared: it is the text of a wall, or describes other pages.
+    /// The reason why the main text is not compared: it belongs to an error or log-in page, or describes other pages.
     /// `None` if it is compared.
     pub no_content: Option<Reason>,
 }
@@ -183,7 +183,7 @@ fn read_and_look<Found>(
     if html.trim().is_empty() {
         return Err(Refusal::empty());
     }
-    let reads_credits = extractor.config().credits;
+    let reads_metadata = extractor.config().metadata;
     let mut extracted = extractor.extract_page(&html, syntax(page), work)?;
     let found = look(&extracted);
     if page.title.is_some() {
@@ -191,8 +191,8 @@ fn read_and_look<Found>(
     }
     extracted.document.address = Address::from_url(&page.url);
     extracted.document.address.article = extracted.paged_article(&page.url).unwrap_or_default();
-    if reads_credits {
-        extracted.document.credits = extracted.credits(known(page)).boxed();
+    if reads_metadata {
+        extracted.document.metadata = extracted.metadata(known(page)).boxed();
     }
     let document = extracted.document;
     let no_content = no_content(&document, extractor.config());
@@ -231,8 +231,8 @@ fn plain_text(
     }
     let mut document = Document::from_text(page.title.clone(), text);
     document.address = Address::from_url(&page.url);
-    if config.credits {
-        document.credits = document.text_credits(known(page)).boxed();
+    if config.metadata {
+        document.metadata = document.text_metadata(known(page)).boxed();
     }
     let no_content = no_content(&document, config);
     Ok(DecodedDocument { document, charset, no_content })
@@ -240,9 +240,9 @@ fn plain_text(
 
 /// Returns the reason for not comparing a document, if the configuration asks for it.
 fn no_content(document: &Document, config: &ExtractConfig) -> Option<Reason> {
-    if config.walls && document.wall.is_some() {
-        Some(Reason::Wall)
-    } else if config.walls && document.is_frame {
+    if config.page_kinds && document.page_kind.is_some() {
+        Some(Reason::NoContent)
+    } else if config.page_kinds && document.is_frame {
         Some(Reason::NoArticle)
     } else if config.listings && document.kind == PageKind::Listing {
         Some(Reason::Listing)

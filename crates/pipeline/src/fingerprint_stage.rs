@@ -20,7 +20,7 @@ use crate::page_message::Message;
 use crate::page_reader::{NoPage, PageReader, bounded};
 use crate::written_text::{WrittenForm, written_text};
 use leitong_base::record::{
-    Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, Reason, Received, TextDigest,
+    Carried, Cause, FingerprintRecord, LogRecord, Metadata, Outcome, Place, Reason, Received, TextDigest,
     Timestamp, Unreadable,
 };
 use leitong_base::work::{TooMuchWork, Work};
@@ -127,7 +127,7 @@ impl Workspace {
 /// Findings about a page, apart from its text.
 #[derive(Default)]
 struct Found {
-    credits: Option<Box<Credits>>,
+    metadata: Option<Box<Metadata>>,
     charset: Option<Charset>,
     /// The text to write, if it is requested.
     written: Option<Text>,
@@ -461,7 +461,7 @@ impl FingerprintStage {
             log_time: fetched_at.map(|time| time.min(self.started.unwrap_or_else(Timestamp::now))),
             passthrough,
             carried: None,
-            credits: found.credits,
+            metadata: found.metadata,
             text,
             outcome,
         }));
@@ -518,7 +518,7 @@ impl FingerprintStage {
             Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };
         found.title = document.title.clone().filter(|_| self.passes_titles);
-        found.credits = document.credits.take();
+        found.metadata = document.metadata.take();
         found.charset = charset;
         let text = text_digest(&document, &self.digest_hash, digest_buffer);
         if let Some(languages) = self.languages.as_ref().filter(|_| text.chars > 0) {

@@ -19,7 +19,7 @@ use leitong_text::page::Page;
 /// let document = reader.read(&Page::bytes("https://a.example/mill", html))?;
 /// assert!(document.text().starts_with("The mill by the river"));
 /// assert_eq!(document.title.as_deref(), Some("The old mill"));
-/// println!("{:?}, {:?}", document.kind, document.credits);
+/// println!("{:?}, {:?}", document.kind, document.metadata);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -40,8 +40,8 @@ pub(super) fn written_text(
     let reason = no_content.or_else(|| text.is_none().then_some(Reason::NoText));
     let is_plain = form == WrittenForm::Markdown && markdown.is_none();
     let written = Text { title: document.title.clone(), text, reason, is_plain, ..Text::default() };
-    match &document.credits {
-        Some(credits) => written.with_credits(credits),
+    match &document.metadata {
+        Some(metadata) => written.with_metadata(metadata),
         None => written,
     }
 }

@@ -307,8 +307,8 @@ fn authors_are_people_and_not_labels() {
         let mut extractor = Extractor::new(&ExtractConfig::default());
         let page =
             extractor.extract_page(&html, Syntax::Html, &mut Work::unbounded()).expect("within the limits");
-        let credits = page.credits(Known { url: "https://a.example/ferry", latest: None });
-        assert_eq!(credits.authors, expected, "{line}");
+        let metadata = page.metadata(Known { url: "https://a.example/ferry", latest: None });
+        assert_eq!(metadata.authors, expected, "{line}");
     }
 }
 

@@ -146,8 +146,10 @@ fn text(sides: &[Side; 2], comparer: &Comparer) -> String {
         Some(text) => format!("{} characters, {} paragraphs", text.chars, side.paragraphs()),
         None => side.refusal.clone().unwrap_or_else(|| "none".to_owned()),
     });
-    if a.wall.or(b.wall).is_some() {
-        row("wall", &|side| side.wall.map_or("–".to_owned(), |wall| wall.as_str().to_owned()));
+    if a.page_kind.or(b.page_kind).is_some() {
+        row("page kind", &|side| {
+            side.page_kind.map_or("–".to_owned(), |page_kind| page_kind.as_str().to_owned())
+        });
     }
     row("text digest", &|side| {
         side.record.text.map_or("–".to_owned(), |text| format!("{:032x}", text.digest))

@@ -138,8 +138,8 @@ fn describe_page(page: &mut Page, format: Format, extractor: &mut Extractor, wor
             });
             line["kind"] = json!(reading.document.kind);
             line["charset"] = json!(reading.charset.as_ref().map(|charset| charset.name));
-            line["wall"] = json!(reading.document.wall);
-            line["credits"] = json!(reading.document.credits);
+            line["page_kind"] = json!(reading.document.page_kind);
+            line["metadata"] = json!(reading.document.metadata);
             if reading.no_content.is_some() {
                 line["reason"] = json!(reading.no_content);
             }
@@ -154,13 +154,13 @@ fn describe_page(page: &mut Page, format: Format, extractor: &mut Extractor, wor
 
 /// Describes a document as JSON.
 fn describe(reading: &DecodedDocument) -> Value {
-    let Document { title, headline, kind, paragraphs, wall, credits, .. } = &reading.document;
+    let Document { title, headline, kind, paragraphs, page_kind, metadata, .. } = &reading.document;
     json!({
         "title": title,
         "headline": headline,
         "kind": kind,
-        "wall": wall,
-        "credits": credits,
+        "page_kind": page_kind,
+        "metadata": metadata,
         "reason": reading.no_content,
         "charset": reading.charset.as_ref().map(|Charset { name, how, malformed, unknown }| {
             json!({ "name": name, "told_by": how, "malformed": malformed, "unknown": unknown })

@@ -33,7 +33,7 @@ Examples:
   leitong tap --config leitong.toml
   leitong tap --config leitong.toml --from 15m --kind duplicate --host news.example --limit 20
   leitong tap --config leitong.toml --dead-letters --kind dead-letter --from beginning --to-end
-  leitong tap --config leitong.toml --json | jq -r 'select(.reason == \"WALL\") | .url'
+  leitong tap --config leitong.toml --json | jq -r 'select(.reason == \"NO_CONTENT\") | .url'
 
 Values of one option are alternatives; a verdict must match all options. Press Ctrl-C to stop. The command joins no
 consumer group and commits nothing.")]

@@ -56,7 +56,7 @@ fn scrapy_crawls_a_site_to_its_verdicts() {
     };
     let undecidable = |reason: &str| ("UNDECIDABLE".to_owned(), reason.to_owned(), String::new());
     for crawl in 0..2 {
-        assert_eq!(said("/login.html", crawl), undecidable("WALL"));
+        assert_eq!(said("/login.html", crawl), undecidable("NO_CONTENT"));
         assert_eq!(said("/missing.html", crawl), undecidable("HTTP_STATUS"));
     }
     // The page that comes first is the original.

@@ -47,7 +47,7 @@ struct Storm {
     rate: Arc<AtomicU64>,
     figures: BTreeMap<String, Figure>,
     /// The events so far, to analyse a failure.
-    story: Vec<String>,
+    events: Vec<String>,
     installation: Installation,
 }
 
@@ -140,7 +140,7 @@ impl Storm {
             watch,
             rate: Arc::new(AtomicU64::new(PAGES_PER_SECOND)),
             figures: BTreeMap::new(),
-            story: Vec::new(),
+            events: Vec::new(),
             installation,
         };
         (0..ROLES.len() - 2).for_each(|slot| storm.start_worker(slot));
@@ -184,7 +184,7 @@ impl Storm {
         self.wait_for(&format!("verdicts go on after {kind}"), |storm| storm.watch.fewest() >= before + more);
         pause(self.dice.roll(800));
         let longest = self.watch.longest();
-        self.story.push(format!("{:9.3} longest time without a verdict: {longest:.1?}", self.seconds()));
+        self.events.push(format!("{:9.3} longest time without a verdict: {longest:.1?}", self.seconds()));
         if struck == 0 {
             kind = "(no such request was sent)".to_owned();
         }
@@ -212,7 +212,7 @@ impl Storm {
                 || self.slots.iter().flatten().any(|worker| worker.metric("leitong_partition_halted") > 0.0);
             let twice = self.watch.twice();
             if late || failed.is_some() || halted() || !twice.is_empty() {
-                println!("{}", self.story.join("\n"));
+                println!("{}", self.events.join("\n"));
                 self.print_figures();
                 (0..ROLES.len())
                     .for_each(|slot| print!("slot {slot}:\n{}", self.network.rules.events(slot, self.began)));
@@ -238,7 +238,7 @@ impl Storm {
                 let last: Vec<&str> = said.lines().rev().take(5).collect();
                 return Some(format!("slot {slot} with {status}, its last words backwards: {last:#?}"));
             }
-            self.story.push(format!(
+            self.events.push(format!(
                 "{:9.3} slot {slot} has found no broker, and is started again",
                 self.seconds()
             ));
@@ -255,7 +255,7 @@ impl Storm {
         let kind = trouble.kind();
         let slot = self.any_worker(&trouble);
         let broker = self.dice.roll(3) as usize;
-        self.story.push(format!(
+        self.events.push(format!(
             "{:9.3} {trouble:?}: slot {slot} ({}), broker {broker}",
             self.seconds(),
             ROLES[slot]
@@ -411,7 +411,7 @@ impl Storm {
         self.open = open;
         let due: Vec<(Instant, Undo)> = due;
         for (_, undo) in due {
-            self.story.push(format!("{:9.3} {undo:?}", self.seconds()));
+            self.events.push(format!("{:9.3} {undo:?}", self.seconds()));
             match undo {
                 Undo::Nothing => {}
                 // It may have been removed meanwhile.

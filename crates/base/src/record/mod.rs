@@ -3,10 +3,10 @@
 //! Every stage passes these types on, so they depend on no other part of the program: where a page was read
 //! ([`Place`]), the key and headers of its message ([`Received`], [`Carried`]), why a page is undecidable
 //! ([`Reason`]) or unreadable ([`Unreadable`] and its [`Cause`]), what the page states about its source
-//! ([`Credits`]), and the record itself ([`LogRecord`]).
+//! ([`Metadata`]), and the record itself ([`LogRecord`]).
 
 mod cause;
-mod credits;
+mod metadata;
 mod place;
 mod publication_time;
 mod reason;
@@ -15,7 +15,7 @@ mod timestamp;
 mod unreadable;
 
 pub use cause::Cause;
-pub use credits::Credits;
+pub use metadata::Metadata;
 pub use place::Place;
 pub use publication_time::PublicationTime;
 pub use reason::Reason;
@@ -57,7 +57,7 @@ pub struct FingerprintRecord {
     /// of the page's content.
     pub carried: Option<Box<Carried>>,
     /// Publisher, authors, date and so on, as the page states them. They are not part of the text.
-    pub credits: Option<Box<Credits>>,
+    pub metadata: Option<Box<Metadata>>,
     /// Digest and length of the main text, if there is one.
     pub text: Option<TextDigest>,
     /// The fingerprint, or the reason why there is none.
@@ -82,7 +82,7 @@ impl FingerprintRecord {
             log_time: None,
             passthrough: None,
             carried: None,
-            credits: None,
+            metadata: None,
             text: Some(TextDigest { digest: number as u128, chars: 0 }),
             outcome: fingerprint.map_or(Outcome::Undecidable(Reason::TooShort), Outcome::Fingerprint),
         }

@@ -28,7 +28,7 @@ crate::named! {
         OtherDetector = "OTHER_DETECTOR",
         /// Instead of content, the page shows an error, a captcha, a log-in form, a cookie consent form or the
         /// like.
-        Wall = "WALL",
+        NoContent = "NO_CONTENT",
         /// The page consists mainly of links to other pages.
         Listing = "LISTING",
         /// The page was withdrawn and is to be removed from the table.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use leitong_base::record::{Credits, FingerprintRecord, TextDigest};
+use leitong_base::record::{FingerprintRecord, Metadata, TextDigest};
 use leitong_text::page::host;
 
 /// The rules that choose the canonical page of a cluster.
@@ -154,12 +154,12 @@ impl fmt::Display for Preference {
 impl Preference {
     /// Returns the page's points by this rule, and the number of bits that they take.
     fn points(self, record: &FingerprintRecord, config: &CanonicalConfig) -> (u64, u32) {
-        let credits = record.credits.as_deref();
+        let metadata = record.metadata.as_deref();
         match self {
             Self::Hosts => (by_host(&record.url, &config.hosts), 8),
-            Self::CanonicalLink => (by_canonical_link(&record.url, credits), 2),
+            Self::CanonicalLink => (by_canonical_link(&record.url, metadata), 2),
             Self::Https => (u64::from(is_https(&record.url)), 1),
-            Self::Published => (by_publication(credits), 40),
+            Self::Published => (by_publication(metadata), 40),
             Self::Longest => (record.text.map_or(0, |TextDigest { chars, .. }| u64::from(chars)), 32),
         }
     }
@@ -175,8 +175,8 @@ fn by_host(url: &str, hosts: &[String]) -> u64 {
     place.map_or(0, |place| (HOSTS_MAX - place) as u64)
 }
 
-fn by_canonical_link(url: &str, credits: Option<&Credits>) -> u64 {
-    match credits.and_then(|credits| credits.canonical_link.as_deref()) {
+fn by_canonical_link(url: &str, metadata: Option<&Metadata>) -> u64 {
+    match metadata.and_then(|metadata| metadata.canonical_link.as_deref()) {
         Some(link) if link == url => 2,
         None => 1,
         Some(_) => 0,
@@ -189,9 +189,9 @@ fn is_https(url: &str) -> bool {
 
 /// Returns the seconds from the date of publication to a time in the far future, so an earlier page gets
 /// more points. 0 if the page has no date.
-fn by_publication(credits: Option<&Credits>) -> u64 {
+fn by_publication(metadata: Option<&Metadata>) -> u64 {
     const FAR: i64 = 1 << 39;
-    let seconds = credits.and_then(|credits| credits.published_at).map(|at| at.earliest_ms() / 1000);
+    let seconds = metadata.and_then(|metadata| metadata.published_at).map(|at| at.earliest_ms() / 1000);
     seconds.map_or(0, |seconds| (FAR - seconds).clamp(1, 2 * FAR - 1) as u64)
 }
 
@@ -200,27 +200,27 @@ mod tests {
     use super::*;
     use leitong_base::record::PublicationTime;
 
-    fn page(url: &str, chars: u32, credits: Credits) -> FingerprintRecord {
+    fn page(url: &str, chars: u32, metadata: Metadata) -> FingerprintRecord {
         FingerprintRecord {
             url: url.into(),
             text: Some(TextDigest { digest: 0, chars }),
-            credits: credits.boxed(),
+            metadata: metadata.boxed(),
             ..FingerprintRecord::numbered(1, None)
         }
     }
 
     fn linked(url: &str, link: &str) -> FingerprintRecord {
-        page(url, 9, Credits { canonical_link: Some(link.into()), ..Credits::default() })
+        page(url, 9, Metadata { canonical_link: Some(link.into()), ..Metadata::default() })
     }
 
     fn dated(date: &str) -> FingerprintRecord {
         let published_at = PublicationTime::from_iso_8601(date);
         assert!(published_at.is_some(), "{date}");
-        page("http://b.example/", 9, Credits { published_at, ..Credits::default() })
+        page("http://b.example/", 9, Metadata { published_at, ..Metadata::default() })
     }
 
     fn plain(url: &str, chars: u32) -> FingerprintRecord {
-        page(url, chars, Credits::default())
+        page(url, chars, Metadata::default())
     }
 
     /// Checks that these pages are ordered from best to worst by one rule.

@@ -88,7 +88,7 @@ fn record(step: &Step) -> FingerprintRecord {
         log_time: Timestamp::from_ms(step.day * DAY_MS),
         passthrough: None,
         carried: None,
-        credits: None,
+        metadata: None,
         text: Some(TextDigest { digest: step.digest.into(), chars: step.chars }),
         outcome: Outcome::Fingerprint([apart(step.text)].into()),
     }

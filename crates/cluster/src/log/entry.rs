@@ -12,8 +12,8 @@ use super::identity::TopicId;
 use super::watermarks::Origin;
 use leitong_base::proto::{self, FORMAT_VERSION, fingerprint_record, source};
 use leitong_base::record::{
-    Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Reason, Received,
-    TextDigest, Timestamp, Unreadable,
+    Carried, Cause, FingerprintRecord, LogRecord, Metadata, Outcome, Place, PublicationTime, Reason,
+    Received, TextDigest, Timestamp, Unreadable,
 };
 use leitong_fingerprint::Detector;
 
@@ -146,7 +146,7 @@ impl Entry {
             digest.map(|digest| TextDigest { digest, chars: text.chars })
         });
         let text = text.transpose().map_err(|_| broken("a text digest that is not 16 bytes long"))?;
-        let credits = message.credits.map(|credits| to_credits(credits, &message.url));
+        let metadata = message.metadata.map(|metadata| to_metadata(metadata, &message.url));
         Ok(FingerprintRecord {
             source,
             page_id: message.page_id,
@@ -160,7 +160,7 @@ impl Entry {
                 message.carried_key.map(|key| key.to_vec()),
                 message.carried_headers.into_iter().map(from_header).collect(),
             ),
-            credits: credits.and_then(Credits::boxed),
+            metadata: metadata.and_then(Metadata::boxed),
             text,
             outcome,
         })
@@ -177,7 +177,7 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
     proto::FingerprintRecord {
         format_version: FORMAT_VERSION,
         source: Some(source_message(&page.source, sent)),
-        credits: page.credits.map(|credits| from_credits(*credits, &page.url)),
+        metadata: page.metadata.map(|metadata| from_metadata(*metadata, &page.url)),
         page_id: page.page_id,
         url: page.url,
         corpus: page.corpus,
@@ -201,20 +201,20 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
     }
 }
 
-/// Encodes credits of a page with this `url`. A canonical link to the page itself is stored as a flag, to
+/// Encodes metadata of a page with this `url`. A canonical link to the page itself is stored as a flag, to
 /// save space.
-fn from_credits(credits: Credits, url: &str) -> proto::Credits {
-    let message = credits_message(credits);
+fn from_metadata(metadata: Metadata, url: &str) -> proto::Metadata {
+    let message = metadata_message(metadata);
     let is_url = message.canonical_link.as_deref() == Some(url);
-    proto::Credits {
+    proto::Metadata {
         canonical_link: message.canonical_link.filter(|_| !is_url),
         canonical_link_is_url: is_url,
         ..message
     }
 }
 
-fn to_credits(message: proto::Credits, url: &str) -> Credits {
-    Credits {
+fn to_metadata(message: proto::Metadata, url: &str) -> Metadata {
+    Metadata {
         publisher: message.publisher,
         credit_line: message.credit_line,
         authors: message.authors,
@@ -228,17 +228,17 @@ fn to_credits(message: proto::Credits, url: &str) -> Credits {
     }
 }
 
-/// Encodes credits completely, for messages from which the page's url cannot be filled in.
-pub(crate) fn credits_message(credits: Credits) -> proto::Credits {
-    proto::Credits {
-        publisher: credits.publisher,
-        credit_line: credits.credit_line,
-        authors: credits.authors,
-        published_at: credits.published_at.map(|time| time.to_string()),
-        canonical_link: credits.canonical_link,
+/// Encodes metadata completely, for messages from which the page's url cannot be filled in.
+pub(crate) fn metadata_message(metadata: Metadata) -> proto::Metadata {
+    proto::Metadata {
+        publisher: metadata.publisher,
+        credit_line: metadata.credit_line,
+        authors: metadata.authors,
+        published_at: metadata.published_at.map(|time| time.to_string()),
+        canonical_link: metadata.canonical_link,
         canonical_link_is_url: false,
-        site_name: credits.site_name,
-        language: credits.language,
+        site_name: metadata.site_name,
+        language: metadata.language,
     }
 }
 
@@ -322,14 +322,14 @@ mod tests {
             log_time: Timestamp::from_ms(6),
             passthrough: Some("{}".into()),
             carried: Carried::new(Some(vec![0xff]), vec![("traceparent".into(), Some(b"00-1".to_vec()))]),
-            credits: credits().boxed(),
+            metadata: metadata().boxed(),
             text: Some(TextDigest { digest: 1 << 100, chars: 9 }),
             outcome,
         }))
     }
 
-    fn credits() -> Credits {
-        Credits {
+    fn metadata() -> Metadata {
+        Metadata {
             publisher: Some("新华社".into()),
             credit_line: Some("来源：新华社".into()),
             authors: vec!["Jane Doe".into(), "邹伟".into()],
@@ -389,28 +389,28 @@ mod tests {
 
     #[test]
     fn a_canonical_link_to_the_page_itself_is_not_written_twice() {
-        let own = from_credits(credits(), "http://a/");
+        let own = from_metadata(metadata(), "http://a/");
         assert_eq!((&own.canonical_link, own.canonical_link_is_url), (&None, true));
-        assert_eq!(to_credits(own, "http://a/"), credits());
-        let other = from_credits(credits(), "http://b/");
+        assert_eq!(to_metadata(own, "http://a/"), metadata());
+        let other = from_metadata(metadata(), "http://b/");
         assert_eq!(other.canonical_link.as_deref(), Some("http://a/"));
-        assert_eq!(to_credits(other, "http://b/"), credits());
+        assert_eq!(to_metadata(other, "http://b/"), metadata());
         // A date that another program wrote in an unknown format is dropped.
-        let odd = proto::Credits { published_at: Some("yesterday".into()), ..proto::Credits::default() };
-        assert_eq!(to_credits(odd, "").boxed(), None);
+        let odd = proto::Metadata { published_at: Some("yesterday".into()), ..proto::Metadata::default() };
+        assert_eq!(to_metadata(odd, "").boxed(), None);
     }
 
     /// Records written by older versions lack these fields.
     #[test]
-    fn absent_headers_and_credits_take_no_bytes() {
+    fn absent_headers_and_metadata_take_no_bytes() {
         let detector =
             Box::new(leitong_fingerprint::detectors::simhash::SimHash::new(&SimHashConfig::default()));
         let LogRecord::Page(with) = page(Outcome::Undecidable(Reason::NoText)) else { panic!("a page") };
-        let without = FingerprintRecord { carried: None, credits: None, ..*with };
+        let without = FingerprintRecord { carried: None, metadata: None, ..*with };
         let record = LogRecord::Page(Box::new(without));
         let bytes = Entry::encode(record.clone(), Sent::default(), "simhash");
         let mut old = proto::FingerprintRecord::decode(&*bytes).expect("a message");
-        assert_eq!((old.carried_key.take(), old.carried_headers.len(), old.credits.take()), (None, 0, None));
+        assert_eq!((old.carried_key.take(), old.carried_headers.len(), old.metadata.take()), (None, 0, None));
         assert_eq!(old.encode_to_vec(), bytes);
         assert_eq!(Entry::decode(&bytes, &*detector).expect("an entry").record, record);
     }

@@ -111,7 +111,7 @@ impl Judge<'_> {
             log_partition: self.log_partition,
             log_offset: self.log_offset,
             fetched_at: record.fetched_at,
-            credits: record.credits,
+            metadata: record.metadata,
             decided_at: self.decided_at,
             fingerprint_hash: record.fingerprint_hash,
             cluster_hash: self.cluster_hash,

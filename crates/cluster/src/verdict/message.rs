@@ -4,7 +4,7 @@ use prost::Message;
 
 use super::{Kind, Relation, Verdict};
 use crate::ClusterId;
-use crate::log::entry::{Sent, credits_message, source_message};
+use crate::log::entry::{Sent, metadata_message, source_message};
 use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::{Reason, Timestamp};
 
@@ -51,7 +51,7 @@ impl Verdict {
             replaces_page_id: self.replaces_page_id.clone(),
             replaces_url: self.replaces_url.clone(),
             recrawl: self.recrawl.as_ref().map(|recrawl| recrawl.to_message()),
-            credits: self.credits.as_deref().cloned().map(credits_message),
+            metadata: self.metadata.as_deref().cloned().map(metadata_message),
             evidence_json: json(self.evidence.as_ref().and_then(|e| serde_json::to_string(e).ok())),
             passthrough_json: json(self.passthrough.as_ref().map(|json| json.get().to_owned())),
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::ClusterId;
-use leitong_base::record::{Carried, Credits, Place, Reason, Timestamp};
+use leitong_base::record::{Carried, Metadata, Place, Reason, Timestamp};
 
 pub use conclusion::Conclusion;
 pub use judge::Judge;
@@ -101,7 +101,7 @@ pub struct Verdict {
     /// The time at which the page was fetched.
     pub fetched_at: Option<Timestamp>,
     /// Publisher, authors, date and so on as the page states them, unverified.
-    pub credits: Option<Box<Credits>>,
+    pub metadata: Option<Box<Metadata>>,
     /// The time of the decision, by the clock of the deciding machine.
     pub decided_at: Timestamp,
     /// Hash of the settings that apply before the log.

@@ -328,7 +328,7 @@ mod tests {
                     log_time: Timestamp::from_ms(1_700_000_000_000 + i as i64 * DAY_MS / 30),
                     passthrough: None,
                     carried: None,
-                    credits: None,
+                    metadata: None,
                     text: Some(TextDigest { digest: u128::from(text) + u128::from(i % 3), chars: 100 }),
                     outcome: match kind {
                         21 => Outcome::Undecidable(Reason::TooShort),

@@ -27,7 +27,7 @@ use crate::error::{Context, Error, Result};
 use crate::sink::Extent;
 use counts::TextCounts;
 pub use fields::InputField;
-use leitong_base::record::{Credits, Reason};
+use leitong_base::record::{Metadata, Reason};
 use leitong_formats::{Again, FileFormat, Form, Framing, Original};
 use row::Rows;
 
@@ -50,7 +50,7 @@ pub struct Text {
     pub reason: Option<Reason>,
     /// True if the text is Markdown, but came without markup.
     pub is_plain: bool,
-    /// The language, as in the [`Credits`].
+    /// The language, as in the [`Metadata`].
     pub language: Option<String>,
     /// The time of publication.
     pub published_at: Option<String>,
@@ -65,8 +65,8 @@ pub struct Text {
 impl Text {
     /// Adds what the document says about its text.
     #[must_use]
-    pub fn with_credits(self, credits: &Credits) -> Self {
-        let Credits { language, published_at, authors, publisher, site_name, .. } = credits.clone();
+    pub fn with_metadata(self, metadata: &Metadata) -> Self {
+        let Metadata { language, published_at, authors, publisher, site_name, .. } = metadata.clone();
         let published_at = published_at.map(|time| time.to_string());
         Self { language, published_at, authors, publisher, site_name, ..self }
     }

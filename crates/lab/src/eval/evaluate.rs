@@ -7,7 +7,7 @@ use super::recall::{self, Recall};
 use super::report::{DetectorReport, Report};
 use super::{EvaluatedDetector, fingerprints, stream};
 use crate::pages::{EvalPage, Sample, are_labelled, founders, labelled_pairs};
-use crate::perturb::{Condition, Family, Perturber};
+use crate::perturb::{Change, Condition, Perturber};
 use leitong_base::terminal;
 use leitong_text::segment::Segmenter;
 
@@ -115,7 +115,7 @@ fn unrelated_pairs(drawn: Vec<(usize, usize)>, passages: &Passages, labelled: bo
 /// Returns the comparisons of related pairs to use if there are no labels: each text and its copy with 5 %
 /// rewritten.
 fn rewritten(recalls: &[Recall]) -> Vec<Compared> {
-    let is_it = |recall: &&Recall| recall.condition == Condition { family: Family::Rewritten, level: 0.05 };
+    let is_it = |recall: &&Recall| recall.condition == Condition { change: Change::Rewritten, level: 0.05 };
     let recall = recalls.iter().find(is_it);
     recall.map_or_else(Vec::new, |recall| recall.compared.clone())
 }

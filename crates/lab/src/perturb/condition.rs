@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A way of changing a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Family {
+pub(crate) enum Change {
     /// Sentences of other texts are added at random places.
     Added,
     /// Text is deleted at random places.
@@ -42,7 +42,7 @@ pub(crate) enum Family {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Condition {
     /// Way of changing the text.
-    pub(crate) family: Family,
+    pub(crate) change: Change,
     /// Extent: a share, or a number of texts or lines.
     pub(crate) level: f64,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Condition {
 impl Condition {
     /// Returns true if the change needs a list of synonyms.
     pub(crate) fn needs_synonyms(&self) -> bool {
-        self.family == Family::Synonyms
+        self.change == Change::Synonyms
     }
 
     /// Returns all conditions of an evaluation.
@@ -58,23 +58,23 @@ impl Condition {
         const CHANGED: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.15, 0.2];
         const MOVED: &[f64] = &[0.1, 0.25, 0.5, 1.0];
         const KEPT: &[f64] = &[0.2, 0.4, 0.6, 0.8];
-        let families: [(Family, &[f64]); 12] = [
-            (Family::Added, CHANGED),
-            (Family::Deleted, CHANGED),
-            (Family::Rewritten, CHANGED),
-            (Family::Synonyms, CHANGED),
-            (Family::SentencesMoved, MOVED),
-            (Family::ParagraphsMoved, MOVED),
-            (Family::Excerpt, KEPT),
-            (Family::Merged, &[2.0, 3.0]),
-            (Family::Boilerplate, &[4.0, 12.0]),
-            (Family::Headline, &[1.0]),
-            (Family::Traditional, &[1.0]),
-            (Family::Width, &[1.0]),
+        let changes: [(Change, &[f64]); 12] = [
+            (Change::Added, CHANGED),
+            (Change::Deleted, CHANGED),
+            (Change::Rewritten, CHANGED),
+            (Change::Synonyms, CHANGED),
+            (Change::SentencesMoved, MOVED),
+            (Change::ParagraphsMoved, MOVED),
+            (Change::Excerpt, KEPT),
+            (Change::Merged, &[2.0, 3.0]),
+            (Change::Boilerplate, &[4.0, 12.0]),
+            (Change::Headline, &[1.0]),
+            (Change::Traditional, &[1.0]),
+            (Change::Width, &[1.0]),
         ];
-        let wanted = families.into_iter().filter(|(family, _)| with_synonyms || *family != Family::Synonyms);
+        let wanted = changes.into_iter().filter(|(change, _)| with_synonyms || *change != Change::Synonyms);
         wanted
-            .flat_map(|(family, levels)| levels.iter().map(move |level| Self { family, level: *level }))
+            .flat_map(|(change, levels)| levels.iter().map(move |level| Self { change, level: *level }))
             .collect()
     }
 }
@@ -86,11 +86,11 @@ impl FromStr for Condition {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, level) = text.split_once('=').unwrap_or((text, "1"));
         let name: StrDeserializer<NoName> = name.into_deserializer();
-        let family = Family::deserialize(name)
-            .map_err(|_| format!("{text:?}: no such change; choose one of {}", Family::names()))?;
-        let allowed = match family {
-            Family::Merged => 2.0..=3.0,
-            Family::Boilerplate => 1.0..=99.0,
+        let change = Change::deserialize(name)
+            .map_err(|_| format!("{text:?}: no such change; choose one of {}", Change::names()))?;
+        let allowed = match change {
+            Change::Merged => 2.0..=3.0,
+            Change::Boilerplate => 1.0..=99.0,
             _ => 0.0..=1.0,
         };
         let level = level.parse().ok().filter(|level| allowed.contains(level));
@@ -100,16 +100,16 @@ impl FromStr for Condition {
                  boilerplate"
             )
         };
-        Ok(Self { family, level: level.ok_or_else(out_of_range)? })
+        Ok(Self { change, level: level.ok_or_else(out_of_range)? })
     }
 }
 
-impl Family {
+impl Change {
     /// Returns the names that users give, separated by commas.
     fn names() -> String {
         let mut names: Vec<String> = Vec::new();
-        for Condition { family, .. } in Condition::all(true) {
-            let name = serde_json::to_value(family).expect("a name").as_str().unwrap_or_default().to_owned();
+        for Condition { change, .. } in Condition::all(true) {
+            let name = serde_json::to_value(change).expect("a name").as_str().unwrap_or_default().to_owned();
             if names.last() != Some(&name) {
                 names.push(name);
             }
@@ -138,11 +138,11 @@ impl Family {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.family {
-            Family::Merged => write!(f, "{} {}", self.level, self.family.title()),
-            Family::Boilerplate => write!(f, "{} {}", self.level, self.family.title()),
-            Family::Headline | Family::Traditional | Family::Width => f.write_str(self.family.title()),
-            _ => write!(f, "{:.0} % {}", self.level * 100.0, self.family.title()),
+        match self.change {
+            Change::Merged => write!(f, "{} {}", self.level, self.change.title()),
+            Change::Boilerplate => write!(f, "{} {}", self.level, self.change.title()),
+            Change::Headline | Change::Traditional | Change::Width => f.write_str(self.change.title()),
+            _ => write!(f, "{:.0} % {}", self.level * 100.0, self.change.title()),
         }
     }
 }
@@ -154,13 +154,13 @@ mod tests {
     #[test]
     fn the_name_and_level_of_each_condition_can_be_parsed() {
         for condition in Condition::all(true) {
-            let name = serde_json::to_value(condition.family).expect("a name");
+            let name = serde_json::to_value(condition.change).expect("a name");
             let text = format!("{}={}", name.as_str().expect("a text"), condition.level);
             assert_eq!(text.parse::<Condition>().expect("valid"), condition);
         }
-        let old = "furniture=4".parse::<Condition>().expect("an old name").family;
-        assert_eq!(old, Family::Boilerplate);
-        assert_eq!("width".parse::<Condition>().expect("valid").family, Family::Width);
+        let old = "furniture=4".parse::<Condition>().expect("an old name").change;
+        assert_eq!(old, Change::Boilerplate);
+        assert_eq!("width".parse::<Condition>().expect("valid").change, Change::Width);
         for wrong in ["", "rewriten=0.1", "rewritten=", "rewritten=1.5", "rewritten=NaN", "merged=1"] {
             assert!(wrong.parse::<Condition>().is_err(), "{wrong}");
         }

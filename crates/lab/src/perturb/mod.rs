@@ -12,8 +12,8 @@ mod synonyms;
 use opencc_fmmseg::OpenCC;
 
 use self::body::Body;
+pub(crate) use self::condition::Change;
 pub(crate) use self::condition::Condition;
-pub(crate) use self::condition::Family;
 pub(crate) use self::copies::copies;
 use self::synonyms::Synonyms;
 use leitong_base::random::Random;
@@ -45,22 +45,22 @@ impl<'a> Perturber<'a> {
     /// Returns `text` changed according to `condition`.
     pub(crate) fn perturb(&self, text: &str, condition: Condition, random: &mut Random) -> String {
         let mut body = Body::new(text);
-        match condition.family {
-            Family::Added => self.add(&mut body, condition.level, random),
-            Family::Deleted => body::delete(&mut body, condition.level, random),
-            Family::Rewritten => self.rewrite(&mut body, condition.level, random),
-            Family::Synonyms => {
+        match condition.change {
+            Change::Added => self.add(&mut body, condition.level, random),
+            Change::Deleted => body::delete(&mut body, condition.level, random),
+            Change::Rewritten => self.rewrite(&mut body, condition.level, random),
+            Change::Synonyms => {
                 let replaced = self.synonyms.as_ref().map(|s| s.replace(text, condition.level, random));
                 return replaced.unwrap_or_else(|| text.to_owned());
             }
-            Family::SentencesMoved => body::move_sentences(&mut body, condition.level, random),
-            Family::ParagraphsMoved => body::move_paragraphs(&mut body, condition.level, random),
-            Family::Excerpt => body::excerpt(&mut body, condition.level, random),
-            Family::Merged => return self.merge(text, condition.level as usize, random),
-            Family::Boilerplate => return boilerplate::boilerplate(text, condition.level as usize, random),
-            Family::Headline => self.change_headline(&mut body, random),
-            Family::Traditional => return self.opencc.s2twp(text, false),
-            Family::Width => return text.chars().map(swap_width).collect(),
+            Change::SentencesMoved => body::move_sentences(&mut body, condition.level, random),
+            Change::ParagraphsMoved => body::move_paragraphs(&mut body, condition.level, random),
+            Change::Excerpt => body::excerpt(&mut body, condition.level, random),
+            Change::Merged => return self.merge(text, condition.level as usize, random),
+            Change::Boilerplate => return boilerplate::boilerplate(text, condition.level as usize, random),
+            Change::Headline => self.change_headline(&mut body, random),
+            Change::Traditional => return self.opencc.s2twp(text, false),
+            Change::Width => return text.chars().map(swap_width).collect(),
         }
         body.text()
     }
@@ -138,9 +138,9 @@ mod tests {
     const TEXT: &str = "雷同的标题（A1）b\n第一句话在这里。第二句话也在这里。第三句话还在这里。\n第二段的第一句。第二段的第二句。第二段的第三句。\n";
     const OTHER: &str = "毫不相干的另一篇文章，说的是天气和收成。它还有第二句话。";
 
-    fn perturbed(family: Family, level: f64) -> String {
+    fn perturbed(change: Change, level: f64) -> String {
         let perturber = Perturber::new(vec![OTHER], "句话\t句子\n").expect("valid");
-        perturber.perturb(TEXT, Condition { family, level }, &mut Random::new(1, 2))
+        perturber.perturb(TEXT, Condition { change, level }, &mut Random::new(1, 2))
     }
 
     fn chars(text: &str) -> usize {
@@ -153,7 +153,7 @@ mod tests {
         for condition in Condition::all(true) {
             let text = perturber.perturb(TEXT, condition, &mut Random::new(7, 7));
             assert_eq!(text, perturber.perturb(TEXT, condition, &mut Random::new(7, 7)), "{condition}");
-            let may_fall_back = matches!(condition.family, Family::SentencesMoved | Family::ParagraphsMoved);
+            let may_fall_back = matches!(condition.change, Change::SentencesMoved | Change::ParagraphsMoved);
             assert!(text != TEXT || may_fall_back, "{condition}: {text}");
         }
     }
@@ -161,19 +161,19 @@ mod tests {
     #[test]
     fn the_changed_share_is_the_requested_one() {
         let whole = chars(TEXT);
-        assert_eq!(chars(&perturbed(Family::Deleted, 0.2)), whole - whole / 5);
-        assert_eq!(chars(&perturbed(Family::Added, 0.2)), whole + whole / 5);
-        assert_eq!(chars(&perturbed(Family::Rewritten, 0.5)), whole);
-        let half = chars(&perturbed(Family::Excerpt, 0.5));
+        assert_eq!(chars(&perturbed(Change::Deleted, 0.2)), whole - whole / 5);
+        assert_eq!(chars(&perturbed(Change::Added, 0.2)), whole + whole / 5);
+        assert_eq!(chars(&perturbed(Change::Rewritten, 0.5)), whole);
+        let half = chars(&perturbed(Change::Excerpt, 0.5));
         assert!(half >= whole / 2 && half < whole, "{half} of {whole}");
         let mut sorted: Vec<char> =
-            perturbed(Family::SentencesMoved, 1.0).chars().filter(|c| *c != '\n').collect();
+            perturbed(Change::SentencesMoved, 1.0).chars().filter(|c| *c != '\n').collect();
         let mut expected: Vec<char> = TEXT.chars().filter(|c| *c != '\n').collect();
         sorted.sort_unstable();
         expected.sort_unstable();
         assert_eq!(sorted, expected, "moving must not lose text");
-        assert!(perturbed(Family::Synonyms, 0.05).contains("句子"));
-        assert!(perturbed(Family::Traditional, 1.0).contains("標題"));
+        assert!(perturbed(Change::Synonyms, 0.05).contains("句子"));
+        assert!(perturbed(Change::Traditional, 1.0).contains("標題"));
         assert_eq!(swap_width(swap_width('a')), 'a');
     }
 

@@ -21,7 +21,7 @@ use leitong_base::work::Work;
 use leitong_cluster::{Clusterer, Decision, Position};
 use leitong_fingerprint::relation::Relation;
 use leitong_fingerprint::{Detector, Shares};
-use leitong_text::extract::{PageBlock, Wall};
+use leitong_text::extract::{NoContent, PageBlock};
 use leitong_text::page::Page;
 use leitong_text::segment::Terms;
 use shared::{Marked, marked};
@@ -52,8 +52,8 @@ pub struct Side {
     pub record: Box<FingerprintRecord>,
     /// Reason why there is no main text.
     pub refusal: Option<String>,
-    /// Wall that it shows instead of content.
-    pub wall: Option<Wall>,
+    /// Kind of page that is shown instead of content.
+    pub page_kind: Option<NoContent>,
 }
 
 impl Side {
@@ -176,7 +176,7 @@ impl Comparer {
                 name,
                 charset: reading.charset,
                 title: reading.document.title,
-                wall: reading.document.wall,
+                page_kind: reading.document.page_kind,
                 blocks,
                 terms,
                 record,
@@ -186,7 +186,7 @@ impl Comparer {
                 name,
                 charset: None,
                 title: None,
-                wall: None,
+                page_kind: None,
                 blocks: Vec::new(),
                 terms,
                 record,

@@ -30,7 +30,7 @@ pub fn fingerprint_hash(
         "extract": {
             "version": extract::VERSION,
             "comments": config.extract.comments,
-            "walls": config.extract.walls,
+            "walls": config.extract.page_kinds,
             "listings": config.extract.listings,
         },
         "segment": {

@@ -333,16 +333,16 @@ fn faults_of(config: &Config) -> impl Iterator<Item = String> {
 /// Checks the rules for canonical pages against other settings.
 fn canonical_fault(config: &Config) -> Option<String> {
     let CanonicalConfig { prefer, .. } = &config.canonical;
-    let reads_credits =
+    let reads_metadata =
         |preference: &&Preference| matches!(preference, Preference::CanonicalLink | Preference::Published);
     if config.table.on_disk && !prefer.is_empty() {
         return Some(
             "canonical.prefer: cannot be used with table.on_disk = true; remove one of them".to_owned(),
         );
     }
-    prefer.iter().find(reads_credits).filter(|_| !config.extract.credits).map(|preference| {
+    prefer.iter().find(reads_metadata).filter(|_| !config.extract.metadata).map(|preference| {
         format!(
-            "canonical.prefer: \"{preference}\" needs the credits of pages; set extract.credits = true, or remove \
+            "canonical.prefer: \"{preference}\" needs the metadata of pages; set extract.metadata = true, or remove \
              \"{preference}\""
         )
     })

@@ -7,7 +7,7 @@ use thiserror::Error;
 use leitong_base::work::TooMuchWork;
 
 /// Version of these rules, part of the fingerprint hash. Raised whenever the same page may give another text than
-/// before, or another wall.
+/// before, or another `page_kind`.
 pub const VERSION: u32 = 21;
 
 /// Settings for extracting the main text of HTML (`[extract]`).
@@ -16,16 +16,16 @@ pub const VERSION: u32 = 21;
 pub struct ExtractConfig {
     /// Keeps readers' comments under an article. Posts of a forum are kept in any case.
     pub comments: bool,
-    /// Makes pages that show a reason instead of content UNDECIDABLE (WALL): errors, captchas and firewalls, log-in,
-    /// consent, blocked regions, parked domains, empty shells of script applications. Also pages that announce an
-    /// article and show only the frame of their site (NO_ARTICLE).
-    pub walls: bool,
+    /// Makes pages that show a reason instead of content UNDECIDABLE (NO_CONTENT): errors, captchas and firewalls,
+    /// log-in, consent, blocked regions, parked domains, empty shells of script applications. Also pages that announce
+    /// an article and show only the frame of their site (NO_ARTICLE).
+    pub page_kinds: bool,
     /// Makes pages that are mainly links to others UNDECIDABLE (LISTING). Off by default, because some pages with a
     /// text of their own are taken for listings (docs/extraction.md).
     pub listings: bool,
     /// Adds to verdicts what a page says about its source and itself: publisher, authors, date, canonical link, site,
-    /// language (docs/extraction.md). If off, verdicts have `credits: null`. Fingerprints are the same.
-    pub credits: bool,
+    /// language (docs/extraction.md). If off, verdicts have `metadata: null`. Fingerprints are the same.
+    pub metadata: bool,
     /// Maximum number of block elements and runs of text in a page. A page with more is UNDECIDABLE (TOO_COMPLEX). Each
     /// takes up to 800 bytes while the page is read.
     #[schemars(range(min = 100, max = 100_000_000))]
@@ -41,9 +41,9 @@ impl Default for ExtractConfig {
         // page is nested deeper.
         Self {
             comments: false,
-            walls: true,
+            page_kinds: true,
             listings: false,
-            credits: true,
+            metadata: true,
             nodes_max: 300_000,
             depth_max: 50_000,
         }

@@ -1,9 +1,10 @@
-//! The result of extraction: a [`Document`] with its paragraphs, its kind, and the wall that it is, if any.
+//! The result of extraction: a [`Document`] with its paragraphs, its kind, and what it shows instead of content, if it
+//! has none.
 
 use serde::Serialize;
 
 use crate::page::address::Address;
-use leitong_base::record::Credits;
+use leitong_base::record::Metadata;
 
 /// The main text of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,14 +18,14 @@ pub struct Document {
     pub kind: PageKind,
     /// The paragraphs in the order of the page.
     pub paragraphs: Vec<Paragraph>,
-    /// The wall that the page shows instead of content.
-    pub wall: Option<Wall>,
+    /// The kind of page that is shown instead of content; `None` if the page has content.
+    pub page_kind: Option<NoContent>,
     /// True if the page has an article, but only the frame of its site was found.
     pub is_frame: bool,
     /// The page's address; empty if unknown.
     pub address: Address,
     /// The page's own information about its source and itself; `None` if there is nothing or it was not read.
-    pub credits: Option<Box<Credits>>,
+    pub metadata: Option<Box<Metadata>>,
 }
 
 /// One block of the main text.
@@ -123,7 +124,7 @@ pub enum PageKind {
 leitong_base::named! {
     /// The reason that a page shows instead of content.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-    pub enum Wall {
+    pub enum NoContent {
         /// The page does not exist, or its server failed: 403, 404, 5xx, deleted, suspended, under maintenance.
         Error = "ERROR",
         /// The visitor is refused, or must prove to be a person: firewalls, captchas, browser checks.

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! page → parse → main_text ─┬→ paragraphs and title → Document
-//!        (tree)  (chosen    ├→ page_kind: kind, wall, paged article
-//!                 blocks)   ├→ credits: publisher, authors, date, …
+//!        (tree)  (chosen    ├→ page_kind: kind, content, paged article
+//!                 blocks)   ├→ metadata: publisher, authors, date, …
 //!                           └→ markdown
 //! ```
 //! A *node* is a block element such as `<div>` or `<p>`. A *block* is a run of text that no block element interrupts:
@@ -12,7 +12,7 @@
 //! turns the page into a tree of these, `main_text` chooses the blocks that are main text, and the others read both.
 //! Each uses only those before it.
 //!
-//! In: a decoded page. Out: title, kind of page, whether it is a wall, and the paragraphs of its main text in order,
+//! In: a decoded page. Out: title, kind of page, whether it has content, and the paragraphs of its main text in order,
 //! each with its kind and place; or an [`ExtractError`] if the page exceeds the limits of [`ExtractConfig`].
 //!
 //! Invariants: the same page gives the same document on every machine (integers only); paragraphs are in the order of
@@ -33,20 +33,20 @@ mod main_text;
 
 mod markdown;
 
-mod credits;
+mod metadata;
 
 mod page_kind;
 
 mod without_markup;
 
 pub use config::{ExtractConfig, ExtractError, VERSION};
-pub use credits::Known;
-pub use document::{Document, PageBlock, PageKind, Paragraph, ParagraphKind, ParagraphPlace, Wall};
-use leitong_base::record::Credits;
+pub use document::{Document, NoContent, PageBlock, PageKind, Paragraph, ParagraphKind, ParagraphPlace};
+use leitong_base::record::Metadata;
 use leitong_base::work::Work;
 pub use main_text::training;
 use main_text::{Chooser, MainText};
-use page_kind::{paged, walls};
+pub use metadata::Known;
+use page_kind::{no_content, paged};
 pub use parse::Syntax;
 use parse::{streamed, twice};
 
@@ -132,7 +132,7 @@ impl Extractor {
         } else {
             document.paragraphs = main_text.paragraphs();
             document.kind = page_kind::classify(&main_text);
-            document.wall = walls::detect_in_page(&main_text);
+            document.page_kind = no_content::detect_in_page(&main_text);
         }
         Ok(ExtractedPage { document, main_text, is_from_data, is_for_markdown: chooser.records_structure })
     }
@@ -173,8 +173,8 @@ impl ExtractedPage<'_> {
 
     /// Returns what the page says about its source and itself.
     #[must_use]
-    pub fn credits(&self, known: Known<'_>) -> Credits {
-        credits::from_page(&self.main_text, &self.document, known)
+    pub fn metadata(&self, known: Known<'_>) -> Metadata {
+        metadata::from_page(&self.main_text, &self.document, known)
     }
 
     /// Returns a text that identifies the article of which this page is a part, if the article is spread over several
@@ -184,7 +184,7 @@ impl ExtractedPage<'_> {
         // The text is examined last, because few pages link to numbered pages.
         let article = paged::article(self.main_text.html, url, &self.document)?;
         // Without the current time: a fingerprint depends on the page alone.
-        let is_dated = || self.credits(Known { url, latest: None }).published_at.is_some();
+        let is_dated = || self.metadata(Known { url, latest: None }).published_at.is_some();
         paged::has_text(&self.main_text, self.document.kind, is_dated).then_some(article)
     }
 }
@@ -194,7 +194,7 @@ impl ExtractedPage<'_> {
 pub fn build_tables() {
     parse::entities::build_table();
     main_text::build_tables();
-    credits::build_tables();
+    metadata::build_tables();
     page_kind::build_tables();
 }
 

@@ -1,16 +1,16 @@
-//! Creates documents of texts that came without markup, and returns their credits and Markdown.
+//! Creates documents of texts that came without markup, and returns their metadata and Markdown.
 //!
-//! In: a title and a text of lines, or a document of these. Out: the document, its credits, its Markdown. Pages with
+//! In: a title and a text of lines, or a document of these. Out: the document, its metadata, its Markdown. Pages with
 //! markup are read by [`Extractor`]. Cost: linear in the text.
 //!
 //! [`Extractor`]: crate::extract::Extractor
 
-use crate::extract::credits::{self, Known};
 use crate::extract::document::{Document, Paragraph, ParagraphKind};
 use crate::extract::markdown;
-use crate::extract::page_kind::walls;
+use crate::extract::metadata::{self, Known};
+use crate::extract::page_kind::no_content;
 use crate::extract::parse::twice;
-use leitong_base::record::Credits;
+use leitong_base::record::Metadata;
 
 impl Document {
     /// Creates the document of a text without markup: each line is a paragraph.
@@ -26,14 +26,14 @@ impl Document {
             .map(|line| Paragraph::new(ParagraphKind::Paragraph, line.to_owned()))
             .collect();
         let mut document = Self { title, paragraphs, ..Self::default() };
-        document.wall = walls::detect_in_text(&document);
+        document.page_kind = no_content::detect_in_text(&document);
         document
     }
 
     /// Returns what a text without markup says about its source and itself.
     #[must_use]
-    pub fn text_credits(&self, known: Known<'_>) -> Credits {
-        credits::from_text(self, known)
+    pub fn text_metadata(&self, known: Known<'_>) -> Metadata {
+        metadata::from_text(self, known)
     }
 
     /// Returns the paragraphs as Markdown, for a text that came without markup. For a page,

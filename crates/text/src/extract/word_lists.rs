@@ -1,4 +1,4 @@
-//! Reads word lists, such as `credits/words.txt`: what is said in each language is data.
+//! Reads word lists, such as `metadata/words.txt`: what is said in each language is data.
 //!
 //! A line `[NAME]` begins a list. Each word after it ends with a vertical bar, so blanks at its end are part of it. Lines
 //! that begin with `#` are comments.

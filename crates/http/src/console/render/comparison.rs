@@ -11,7 +11,7 @@ use leitong_base::record::Outcome;
 use leitong_fingerprint::relation::Relation;
 use leitong_pipeline::comparison::plain;
 use leitong_pipeline::comparison::{Comparison, Opinion, PairVerdict, Related, Side};
-use leitong_text::extract::Wall;
+use leitong_text::extract::NoContent;
 
 /// Maximum length of a page's name in a title, in characters.
 const TITLE_CHARS: usize = 60;
@@ -184,7 +184,7 @@ fn figures(comparison: &Comparison, language: Language) -> Markup {
 }
 
 fn main_text(side: &Side, language: Language) -> Markup {
-    let wall = side.wall.map(Wall::as_str);
+    let page_kind = side.page_kind.map(NoContent::as_str);
     let paragraphs = side.paragraphs();
     let dropped = side.blocks.len() - paragraphs;
     html! {
@@ -197,7 +197,7 @@ fn main_text(side: &Side, language: Language) -> Markup {
                 ))
             }
         }
-        @if let Some(wall) = wall { " · WALL: " (wall) }
+        @if let Some(page_kind) = page_kind { " · page kind: " (page_kind) }
     }
 }
 

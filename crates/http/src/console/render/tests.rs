@@ -13,7 +13,7 @@ use leitong_fingerprint::Shares;
 use leitong_fingerprint::relation::Relation;
 use leitong_pipeline::comparison::{Compared, Opinion, PairVerdict, Related, Side};
 use leitong_pipeline::comparison::{Mark, Piece};
-use leitong_text::extract::{PageBlock, ParagraphKind, Wall};
+use leitong_text::extract::{NoContent, PageBlock, ParagraphKind};
 use leitong_text::segment::Terms;
 
 /// Returns a comparison in which every text is `says`.
@@ -42,7 +42,7 @@ fn comparison(says: &str) -> Comparison {
         terms: Terms::default(),
         record: Box::new(FingerprintRecord::numbered(7, Some(vec![7; 138].into()))),
         refusal: refusal.map(str::to_owned),
-        wall: Some(Wall::Login),
+        page_kind: Some(NoContent::Login),
     };
     let middle = says.floor_char_boundary(says.len() / 2);
     let piece = |text, mark| Piece { text, mark };

@@ -10,7 +10,7 @@
 //! and the blocks are chosen again. Each step is the module of its name.
 //!
 //! In: a decoded page and its syntax. Out: a [`MainText`], from which title and paragraphs are written, and from which
-//! `markdown`, `page_kind` and `credits` read on; or an [`ExtractError`] if the page exceeds the limits of
+//! `markdown`, `page_kind` and `metadata` read on; or an [`ExtractError`] if the page exceeds the limits of
 //! [`ExtractConfig`]. Invariants: the chosen blocks are in the order of the page; integers only. Cost: linear in the
 //! page's bytes; a page is parsed and its blocks are scored a fixed number of times at most.
 

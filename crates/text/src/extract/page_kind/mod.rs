@@ -1,10 +1,10 @@
-//! Says what kind of page a page is, by its structure and its main text: an article, a thread or a listing; a wall
-//! ([`walls`]); or one of the pages over which an article is spread ([`paged`]).
+//! Says what kind of page a page is, by its structure and its main text: an article, a thread or a listing; without
+//! content ([`no_content`]); or one of the pages over which an article is spread ([`paged`]).
 //!
 //! In: a page with its chosen blocks. Out: a [`PageKind`]. Invariant: integers only. Cost: linear in blocks and nodes.
 
+pub(super) mod no_content;
 pub(super) mod paged;
-pub(super) mod walls;
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("words
 /// Builds the tables, which are otherwise built on first use.
 pub(super) fn build_tables() {
     LazyLock::force(&LISTS);
-    walls::build_tables();
+    no_content::build_tables();
 }
 
 /// Returns the words of a list in `words.txt`.

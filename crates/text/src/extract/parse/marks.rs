@@ -1,5 +1,5 @@
 //! Recognises names in the markup that announce an author, a source or a date: names of `<meta>`, classes, ids and
-//! properties, and `<time>`. The parser collects the marks; `credits` reads the announced values.
+//! properties, and `<time>`. The parser collects the marks; `metadata` reads the announced values.
 //!
 //! In: the attributes of one tag. Out: what it announces, and its rank among others of the kind; the lowest rank wins.
 //! Cost: 1 ns per byte of the names; a page has at most [`MARKS_MAX`] marks.

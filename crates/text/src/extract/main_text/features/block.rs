@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_are_lines_of_their_own() {
+    fn credit_lines_stand_alone() {
         for credit in ["By: Nell Harrow 2026", "by  Tom Ash", "作者：柳汀文史小组　2018年6月", "责任编辑：王"]
         {
             assert!(is_credit(credit.as_bytes()), "{credit}");

@@ -276,7 +276,8 @@ mod tests {
         assert_eq!(described.anchor, None);
     }
 
-    /// A short description must not cost the steps of a recipe, which are far from it and shorter than the story above.
+    /// A short description must not cost the steps of a recipe, which are far from it and shorter than the article
+    /// above.
     #[test]
     fn blocks_with_the_text_of_linked_data_are_found() {
         let linked = r#"{"@type":"Recipe","recipeInstructions":[{"@type":"HowToStep","text":"Roast the sweet potatoes for

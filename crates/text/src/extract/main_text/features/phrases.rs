@@ -22,7 +22,7 @@ pub(in crate::extract) const BYTES_MAX: usize = 400;
 // The kinds that code refers to by name, as bit numbers in [`Phrases`].
 
 /// Author and publisher of a text.
-pub(in crate::extract) const CREDITS: u32 = 1;
+pub(in crate::extract) const CREDIT_LINES: u32 = 1;
 /// Sharing.
 pub(in crate::extract) const SHARE: u32 = 2;
 /// Other pages.
@@ -39,7 +39,7 @@ pub(in crate::extract) const SHOP: u32 = 11;
 /// The names of the kinds in `phrases.txt`. The index in this list is the kind's bit.
 #[rustfmt::skip]
 const NAMES: [&str; 14] = [
-    "copyright", "credits", "share", "related", "neighbour", "account", "law", "comment", "advert", "date", "menu",
+    "copyright", "credit line", "share", "related", "neighbour", "account", "law", "comment", "advert", "date", "menu",
     "shop", "contact", "caption",
 ];
 

@@ -5,7 +5,7 @@
 //! the first [`CHARS_MAX`] letters.
 
 use crate::extract::document::Document;
-use leitong_base::record::Credits;
+use leitong_base::record::Metadata;
 
 /// Maximum number of letters of the text that are read.
 const CHARS_MAX: usize = 160;
@@ -42,7 +42,7 @@ fn tag(declared: &str) -> Option<String> {
     let mut found = primary;
     for part in parts {
         let is_part = (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if !is_part || found.len() + 1 + part.len() > Credits::LANGUAGE_BYTES_MAX {
+        if !is_part || found.len() + 1 + part.len() > Metadata::LANGUAGE_BYTES_MAX {
             break;
         }
         found.push('-');
@@ -99,11 +99,11 @@ mod tests {
             assert_eq!(tag(declared).as_deref(), Some(expected), "{declared}");
         }
         for declared in ["", "english", "x", "中文", "-", "utf-8"] {
-            assert!(tag(declared).is_none_or(|tag| tag.len() <= Credits::LANGUAGE_BYTES_MAX), "{declared}");
+            assert!(tag(declared).is_none_or(|tag| tag.len() <= Metadata::LANGUAGE_BYTES_MAX), "{declared}");
         }
         assert_eq!(
             tag(&format!("en-{}", "abcdefgh-".repeat(20)))
-                .map(|tag| tag.len() <= Credits::LANGUAGE_BYTES_MAX),
+                .map(|tag| tag.len() <= Metadata::LANGUAGE_BYTES_MAX),
             Some(true)
         );
     }

@@ -5,7 +5,7 @@
 
 use super::sender::is_han;
 use super::words::{any_ends, any_in, has, is_byline, list};
-use leitong_base::record::Credits;
+use leitong_base::record::Metadata;
 
 /// Returns the first field of `text`, which other fields may follow, and the offset in `text` at which it ends.
 pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
@@ -54,7 +54,7 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
     let chars = name.chars().count();
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let fits =
-        chars >= 2 && letters >= 2 && letters * 3 >= chars && name.len() <= Credits::PUBLISHER_BYTES_MAX;
+        chars >= 2 && letters >= 2 && letters * 3 >= chars && name.len() <= Metadata::PUBLISHER_BYTES_MAX;
     let is_plain = !name.contains(['。', '？', '！', '\n', '{', '<', '=']) && !name.contains("://");
     (fits && is_plain && !is_no_publisher(name)).then(|| name.to_owned())
 }
@@ -119,7 +119,7 @@ pub(super) fn author(raw: &str) -> Option<String> {
     let is_none = has("no publisher", name) || any_in("not in author", name);
     let fits = letters >= 2
         && letters * 3 >= chars * 2
-        && name.len() <= Credits::AUTHOR_BYTES_MAX
+        && name.len() <= Metadata::AUTHOR_BYTES_MAX
         && name.split_whitespace().count() <= 9
         && !name.contains(['@', '{', '<', '=', '?', '。', '，', '：', ':', '!'])
         && !name.contains("://")

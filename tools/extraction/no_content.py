@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Counts pages with content that are wrongly called walls: whole pages, texts as pages, and pieces of texts.
+"""Counts pages with content that are wrongly said to have no content: whole pages, texts as pages, and pieces of texts.
 
-    tools/extraction/walls.py LEITONG DATA
+    tools/extraction/no_content.py LEITONG DATA
 
-DATA holds the labelled pages as gzip JSON lines, none of which is a wall; LEITONG is the program. Each page that is called a
-wall is printed, for a person to check. Pieces are 80 to 500 letters from any place of a text, four per text: the
+DATA holds the labelled pages as gzip JSON lines, none of which lacks content; LEITONG is the program. Each page that is called
+one without is printed, for a person to check. Pieces are 80 to 500 letters from any place of a text, four per text: the
 shortest possible pages, and the most likely to be mistaken. Random numbers are seeded.
 """
 
@@ -62,9 +62,9 @@ def pages(folder):
 
 
 def main():
-    """Prints the pages that are called walls, and how many there are."""
+    """Prints the pages that are said to have no content, and how many there are."""
     program, folder = sys.argv[1:]
-    kinds, counts, walls = {}, {}, {}
+    kinds, counts, found = {}, {}, {}
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         for kind, name, body in pages(folder):
             kinds[f"{kind}: {name}"] = kind
@@ -73,14 +73,14 @@ def main():
         file.flush()
         extract = subprocess.Popen([program, "extract", "--jsonl", file.name], stdout=subprocess.PIPE, text=True)
         for line in map(json.loads, extract.stdout):
-            if line.get("wall"):
+            if line.get("page_kind"):
                 kind = kinds[line["id"]]
-                walls[kind] = walls.get(kind, 0) + 1
-                print(line["wall"], line["id"], repr(line["title"]), repr(line["text"][:100]))
+                found[kind] = found.get(kind, 0) + 1
+                print(line["page_kind"], line["id"], repr(line["title"]), repr(line["text"][:100]))
         if extract.wait() not in (0, 3):
             sys.exit(f"{program} failed")
     for kind, count in counts.items():
-        print(f"{kind}: {walls.get(kind, 0)} of {count}")
+        print(f"{kind}: {found.get(kind, 0)} of {count}")
 
 
 if __name__ == "__main__":

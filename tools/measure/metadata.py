@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Scores the source credits that Leitong finds: authors, date of publication, publisher.
+"""Scores the source metadata that Leitong finds: authors, date of publication, publisher.
 
-usage: credits.py LEITONG DATA [--peers] [--misses]
+usage: metadata.py LEITONG DATA [--peers] [--misses]
 
 DATA has `extract_en_wcxb.jsonl.gz` (gold: `author`, `publish_date`) and pages in Chinese, whose gold is
-`credits_zh.tsv` next to this file: page, whether it names a publisher (yes, no; maybe: not scored if none is
+`metadata_zh.tsv` next to this file: page, whether it names a publisher (yes, no; maybe: not scored if none is
 found), correct publishers, day, authors; `|` separates several, `-` means none. `?` means unknown, and is not scored.
 
 Authors are counted one by one: found and correct, found, gold. A date is correct if its day is. Pages without gold
@@ -37,7 +37,7 @@ def gold_of_wcxb(page):
 
 def gold_of_chinese():
     gold = {}
-    table = pathlib.Path(__file__).with_name("credits_zh.tsv").read_text(encoding="utf-8")
+    table = pathlib.Path(__file__).with_name("metadata_zh.tsv").read_text(encoding="utf-8")
     for line in table.splitlines():
         if not line or line.startswith("#"):
             continue
@@ -115,7 +115,7 @@ def of_leitong(leitong, pages):
             file.write(json.dumps(kept) + "\n")
         file.flush()
         out = subprocess.run([leitong, "extract", "--jsonl", file.name], stdout=subprocess.PIPE, check=True).stdout
-    return {line["id"]: line.get("credits") for line in map(json.loads, out.splitlines())}
+    return {line["id"]: line.get("metadata") for line in map(json.loads, out.splitlines())}
 
 
 def html_of(page):

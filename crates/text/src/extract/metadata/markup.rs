@@ -1,4 +1,4 @@
-//! Reads a page's credits from its markup, and from the lines of the page where these are more reliable.
+//! Reads a page's metadata from its markup, and from the lines of the page where these are more reliable.
 //!
 //! In: the marks left by the parser, linked data. Out: each field from its most trusted place. Cost: linear in the
 //! marks, of which there are few.
@@ -18,7 +18,7 @@ use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text::{self, single_spaced};
 use crate::extract::parse::tree::{Node, Tree};
-use leitong_base::record::{Credits, PublicationTime};
+use leitong_base::record::{Metadata, PublicationTime};
 
 /// Maximum number of scripts with linked data that are read of a page.
 const SCRIPTS_MAX: usize = 8;
@@ -319,15 +319,15 @@ impl Markup<'_> {
     pub(super) fn canonical_link(&self, url: &str) -> Option<String> {
         let link = self.values(MarkKind::Canonical).next()?;
         let base = Base::new(url, self.values(MarkKind::Base).next().as_deref());
-        let mut found = base.join(&link).filter(|_| link.len() <= Credits::CANONICAL_LINK_BYTES_MAX)?;
+        let mut found = base.join(&link).filter(|_| link.len() <= Metadata::CANONICAL_LINK_BYTES_MAX)?;
         found.set_fragment(None);
         let is_page = matches!(found.scheme(), "http" | "https") && found.username().is_empty();
-        (is_page && found.as_str().len() <= Credits::CANONICAL_LINK_BYTES_MAX).then(|| found.into())
+        (is_page && found.as_str().len() <= Metadata::CANONICAL_LINK_BYTES_MAX).then(|| found.into())
     }
 
     pub(super) fn site_name(&self, linked: &LinkedData) -> Option<String> {
         let is_name = |name: &String| {
-            name.len() <= Credits::SITE_NAME_BYTES_MAX && name.chars().any(char::is_alphabetic)
+            name.len() <= Metadata::SITE_NAME_BYTES_MAX && name.chars().any(char::is_alphabetic)
         };
         self.values(MarkKind::SiteName).find(is_name).or_else(|| linked.publisher.clone().filter(is_name))
     }

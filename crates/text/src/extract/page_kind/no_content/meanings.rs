@@ -1,16 +1,17 @@
-//! Recognises sentences of walls by their meaning, in any words: "you are in a country where we do not offer this".
+//! Recognises sentences of pages without content by their meaning, in any words: "you are in a country where we do not
+//! offer this".
 //!
-//! In: a text in lower case. Out: the sentences that combine all *meanings* of a kind of wall, each expressed by any of
+//! In: a text in lower case. Out: the sentences that combine all *meanings* of a kind of page, each expressed by any of
 //! its words (`meanings.txt`): a place, a refusal, and the visitor or the thing requested. Phrases ([`super::phrases`])
-//! find walls with known wordings; there are more wordings than can be listed. A sentence with only two of the meanings
-//! counts as part of such a wall, but does not make the page one. Cost: one pass of an Aho-Corasick automaton, only on
+//! find known wordings; there are more wordings than can be listed. A sentence with only two of the meanings
+//! counts as part of such a page, but does not make the page one. Cost: one pass of an Aho-Corasick automaton, only on
 //! pages with little text.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasickKind;
 
-use crate::extract::document::Wall;
+use crate::extract::document::NoContent;
 use crate::extract::page_kind::list;
 use crate::extract::word_lists::{self, Automaton};
 
@@ -53,7 +54,7 @@ meanings! {
     CHECKING = 23,
     SAFE = 24,
     PLEASE = 25,
-    /// Tells how something works in general. A wall says what happens here and now.
+    /// Tells how something works in general. A page without content says what happens here and now.
     EXPLAINS = 26,
     BLOCKER = 27,
     OFF = 28,
@@ -78,46 +79,46 @@ meanings! {
     OLD = 39,
 }
 
-/// The meanings that a sentence of each kind of wall combines: all of the first set, and one of the second.
-const SENTENCES: [(Wall, Meanings, Meanings); 12] = [
-    (Wall::Region, PLACE | REFUSAL, YOU | ASKED),
-    (Wall::Consent, DATA | CHOICE, GO_ON),
-    (Wall::Consent, AGE | ENTER, ADDRESS),
-    (Wall::Login, ACCOUNT | READING, ONLY),
-    (Wall::Blocked, MACHINE | CHECK, YOU | GO_ON | PLEASE | WAIT),
-    (Wall::Blocked, REQUESTS | TOO_MANY, YOU | WAIT),
-    (Wall::Blocked, BROWSER | CHECKING, SAFE | GUARD),
-    (Wall::Blocked, ORIGIN | STOPPED, GUARD | MACHINE | TOO_MANY | ASKED | SITE),
-    (Wall::Error, WORK | NOW, SITE),
-    (Wall::Error, THING | GONE, !0),
-    (Wall::Blocked, BLOCKER, OFF),
-    (Wall::Shell, SCRIPTS | SWITCH, ADDRESS | ASKED | SITE | PLEASE | REFUSAL),
+/// The meanings that a sentence of each kind combines: all of the first set, and one of the second.
+const SENTENCES: [(NoContent, Meanings, Meanings); 12] = [
+    (NoContent::Region, PLACE | REFUSAL, YOU | ASKED),
+    (NoContent::Consent, DATA | CHOICE, GO_ON),
+    (NoContent::Consent, AGE | ENTER, ADDRESS),
+    (NoContent::Login, ACCOUNT | READING, ONLY),
+    (NoContent::Blocked, MACHINE | CHECK, YOU | GO_ON | PLEASE | WAIT),
+    (NoContent::Blocked, REQUESTS | TOO_MANY, YOU | WAIT),
+    (NoContent::Blocked, BROWSER | CHECKING, SAFE | GUARD),
+    (NoContent::Blocked, ORIGIN | STOPPED, GUARD | MACHINE | TOO_MANY | ASKED | SITE),
+    (NoContent::Error, WORK | NOW, SITE),
+    (NoContent::Error, THING | GONE, !0),
+    (NoContent::Blocked, BLOCKER, OFF),
+    (NoContent::Shell, SCRIPTS | SWITCH, ADDRESS | ASKED | SITE | PLEASE | REFUSAL),
 ];
 
 /// The meanings that all sentences of a short page, its title and its buttons combine: all of the first set, and one of
-/// the second. A wall may say where the visitor is in one sentence, and what follows from that in the next.
-const PAGES: [(Wall, Meanings, Meanings); 15] = [
-    (Wall::Region, PLACE | REFUSAL | ADDRESS, ASKED),
-    (Wall::Region, PLACE | LIMITS | ADDRESS, ASKED),
-    (Wall::Consent, DATA | CHOICE | ADDRESS, !0),
-    (Wall::Consent, AGE | ENTER | ADDRESS, !0),
-    (Wall::Login, ACCOUNT | READING | ONLY | ADDRESS, !0),
-    (Wall::Blocked, MACHINE | CHECK | ADDRESS, !0),
-    (Wall::Blocked, TOO_MANY | WAIT | ADDRESS, !0),
-    (Wall::Blocked, BROWSER | CHECKING | SAFE | ADDRESS, !0),
-    (Wall::Error, WORK | NOW | SITE, !0),
-    (Wall::Error, RIGHTS | LACK | ADDRESS, READING | REQUESTS | THING | ASKED | GO_ON),
-    (Wall::Blocked, BLOCKER | OFF | ADDRESS, !0),
-    (Wall::Shell, SCRIPTS | SWITCH | ADDRESS, !0),
-    (Wall::Shell, BROWSER | OLD | ADDRESS, SITE | ASKED | READING | SWITCH),
-    (Wall::Blocked, MACHINE | REFUSAL | ASKED | ADDRESS, !0),
-    (Wall::Blocked, ORIGIN | STOPPED | GUARD | ADDRESS, !0),
+/// the second. A page may say where the visitor is in one sentence, and what follows from that in the next.
+const PAGES: [(NoContent, Meanings, Meanings); 15] = [
+    (NoContent::Region, PLACE | REFUSAL | ADDRESS, ASKED),
+    (NoContent::Region, PLACE | LIMITS | ADDRESS, ASKED),
+    (NoContent::Consent, DATA | CHOICE | ADDRESS, !0),
+    (NoContent::Consent, AGE | ENTER | ADDRESS, !0),
+    (NoContent::Login, ACCOUNT | READING | ONLY | ADDRESS, !0),
+    (NoContent::Blocked, MACHINE | CHECK | ADDRESS, !0),
+    (NoContent::Blocked, TOO_MANY | WAIT | ADDRESS, !0),
+    (NoContent::Blocked, BROWSER | CHECKING | SAFE | ADDRESS, !0),
+    (NoContent::Error, WORK | NOW | SITE, !0),
+    (NoContent::Error, RIGHTS | LACK | ADDRESS, READING | REQUESTS | THING | ASKED | GO_ON),
+    (NoContent::Blocked, BLOCKER | OFF | ADDRESS, !0),
+    (NoContent::Shell, SCRIPTS | SWITCH | ADDRESS, !0),
+    (NoContent::Shell, BROWSER | OLD | ADDRESS, SITE | ASKED | READING | SWITCH),
+    (NoContent::Blocked, MACHINE | REFUSAL | ASKED | ADDRESS, !0),
+    (NoContent::Blocked, ORIGIN | STOPPED | GUARD | ADDRESS, !0),
 ];
 
-/// Returns true if a page whose text has these meanings is such a wall, provided that it says little else.
-pub(super) fn is_wall(said: Meanings, wall: Wall) -> bool {
+/// Returns true if a page whose text has these meanings is of this kind, provided that it says little else.
+pub(super) fn is_kind(said: Meanings, kind: NoContent) -> bool {
     let said = if said & LANDS == 0 { said } else { said | PLACE };
-    PAGES.iter().any(|&(of, every, one)| of == wall && said & every == every && said & one != 0)
+    PAGES.iter().any(|&(of, every, one)| of == kind && said & every == every && said & one != 0)
 }
 
 /// Returns the meanings of a label whose words mean `said`. A label that offers a choice also speaks to the visitor.
@@ -126,10 +127,10 @@ pub(super) fn of_label(said: Meanings) -> Meanings {
     if said & CHOICE == 0 { said } else { said | ADDRESS }
 }
 
-/// Returns true if a sentence with the meanings `said` has none of the meanings that make a page such a wall.
-pub(super) fn is_other(said: Meanings, wall: Wall) -> bool {
+/// Returns true if a sentence with the meanings `said` has none of the meanings that make it such a page.
+pub(super) fn is_other(said: Meanings, kind: NoContent) -> bool {
     let meant =
-        PAGES.iter().filter(|page| page.0 == wall).fold(LANDS | REQUESTS, |meant, page| meant | page.1);
+        PAGES.iter().filter(|page| page.0 == kind).fold(LANDS | REQUESTS, |meant, page| meant | page.1);
     said & meant & !ADDRESS == 0
 }
 
@@ -151,11 +152,11 @@ pub(super) fn build_table() {
     LazyLock::force(&AUTOMATON);
 }
 
-/// A sentence with meanings of a wall.
+/// A sentence with meanings of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sentence {
-    pub(super) wall: Wall,
-    /// True if the sentence has all meanings of the wall; otherwise it has two of them.
+    pub(super) kind: NoContent,
+    /// True if the sentence has all meanings of the kind; otherwise it has two of them.
     pub(super) is_whole: bool,
     /// Byte offset of the start of the sentence.
     pub(super) start: usize,
@@ -163,12 +164,13 @@ pub(super) struct Sentence {
     pub(super) end: usize,
 }
 
-/// Maximum length of a sentence in bytes; longer ones say more than a wall has to say.
+/// Maximum length of a sentence in bytes; longer ones say more than such a page has to say.
 const SENTENCE_BYTES_MAX: usize = 420;
 
-/// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
-/// with quotation marks, or with a condition, is never a region wall: news articles quote what sites tell their
-/// visitors, and help pages explain when a site shows a wall. Writes the meanings of each sentence into `said`.
+/// Finds the sentences of `text` that have meanings of a kind; `sentences` lists the bounds of all in order. A sentence
+/// with quotation marks, or with a condition, never means [`NoContent::Region`]: news articles quote what sites tell
+/// their visitors, and help pages explain when a site shows such a page. Writes the meanings of each sentence into
+/// `said`.
 pub(super) fn find(
     text: &str,
     sentences: &[(usize, usize)],
@@ -204,14 +206,14 @@ pub(super) fn find(
         let tells_end = all & (STOPPED | GONE) != 0 && !is_case(text[start..end].trim_start());
         let all = if tells_end { all } else { all & !(STOPPED | GONE) };
         said.push(if is_reported { all & !(PLACE | LANDS) } else { all });
-        for (wall, every, one) in SENTENCES {
-            let is_reported = wall == Wall::Region && is_reported;
+        for (kind, every, one) in SENTENCES {
+            let is_reported = kind == NoContent::Region && is_reported;
             // The next sentence may have the second meaning: "Too many requests. Please wait a minute."
-            let after = next.filter(|_| matches!(wall, Wall::Blocked)).map_or(0, |(_, after)| after);
+            let after = next.filter(|_| matches!(kind, NoContent::Blocked)).map_or(0, |(_, after)| after);
             let is_whole = all & every == every && (all | after) & one != 0 && !is_reported;
             let is_part = (all & (every | if one == !0 { 0 } else { one })).count_ones() >= 2;
             if is_whole || is_part {
-                found.push(Sentence { wall, is_whole, start, end });
+                found.push(Sentence { kind, is_whole, start, end });
             }
         }
     }
@@ -228,7 +230,7 @@ pub(super) fn asks_for_account(said: Meanings) -> bool {
     said & ACCOUNT != 0
 }
 
-/// Returns true if one of the sentences explains how such walls work.
+/// Returns true if one of the sentences explains how such pages work.
 pub(super) fn explains(said: Meanings) -> bool {
     said & EXPLAINS != 0
 }
@@ -243,25 +245,28 @@ fn begins_word(text: &[u8], start: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn walls_of(text: &str) -> Vec<Wall> {
+    fn kinds_of(text: &str) -> Vec<NoContent> {
         let mut found = Vec::new();
         find(text, &[(0, text.len())], &mut found, &mut Vec::new());
-        found.into_iter().filter(|sentence| sentence.is_whole).map(|sentence| sentence.wall).collect()
+        found.into_iter().filter(|sentence| sentence.is_whole).map(|sentence| sentence.kind).collect()
     }
 
     #[test]
-    fn all_meanings_of_a_wall_must_come_together() {
-        assert_eq!(walls_of("you cannot watch this from where you are"), [Wall::Region]);
+    fn all_meanings_of_a_kind_must_come_together() {
+        assert_eq!(kinds_of("you cannot watch this from where you are"), [NoContent::Region]);
         assert_eq!(
-            walls_of("diese sendung darf nur innerhalb von deutschland gezeigt werden, sagen sie"),
-            [Wall::Region]
+            kinds_of("diese sendung darf nur innerhalb von deutschland gezeigt werden, sagen sie"),
+            [NoContent::Region]
         );
-        assert_eq!(walls_of("are you of legal age"), [Wall::Consent]);
-        assert_eq!(walls_of("your request was rated as suspicious and therefore blocked"), [Wall::Blocked]);
-        assert_eq!(walls_of("if your request is blocked by the firewall, write to us"), []);
-        assert_eq!(walls_of("this listing is no longer available"), [Wall::Error]);
+        assert_eq!(kinds_of("are you of legal age"), [NoContent::Consent]);
+        assert_eq!(
+            kinds_of("your request was rated as suspicious and therefore blocked"),
+            [NoContent::Blocked]
+        );
+        assert_eq!(kinds_of("if your request is blocked by the firewall, write to us"), []);
+        assert_eq!(kinds_of("this listing is no longer available"), [NoContent::Error]);
         for other in ["the country is large", "you cannot watch this", "", "she lives in another country"] {
-            assert_eq!(walls_of(other), [], "{other}");
+            assert_eq!(kinds_of(other), [], "{other}");
         }
     }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::extract::parse::entities;
-use leitong_base::record::Credits;
+use leitong_base::record::Metadata;
 
 /// Maximum bytes of scripts that are read of a page.
 pub(super) const SCRIPTS_BYTES_MAX: usize = 256 * 1024;
@@ -113,7 +113,7 @@ impl LinkedData {
 
     fn add(&mut self, node: &Node, all: &[&Node]) {
         let names = |values: Vec<&Value>| -> Vec<String> {
-            values.into_iter().filter_map(|value| named(value, all)).take(Credits::AUTHORS_MAX).collect()
+            values.into_iter().filter_map(|value| named(value, all)).take(Metadata::AUTHORS_MAX).collect()
         };
         let first = |field: &str| several(get(node, field)).into_iter().find_map(|value| named(value, all));
         let written = |field: &str| get(node, field).and_then(text);
@@ -286,6 +286,6 @@ mod tests {
         let long = format!("{{\"author\":\"{}\"}}", "x".repeat(10_000));
         assert_eq!(read(&long), LinkedData::default());
         let many = format!("{{\"author\":[{}\"y\"]}}", "\"x\",".repeat(10_000));
-        assert_eq!(read(&many).authors.len(), Credits::AUTHORS_MAX);
+        assert_eq!(read(&many).authors.len(), Metadata::AUTHORS_MAX);
     }
 }

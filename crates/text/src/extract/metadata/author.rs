@@ -1,4 +1,4 @@
-//! Finds the authors of a page in linked data, metadata, marked elements, and lines in Chinese and Japanese.
+//! Finds the authors of a page in linked data, `<meta>`, marked elements, and lines in Chinese and Japanese.
 //!
 //! In: names from these, in the order of trust. Out: distinct names. On pages in Chinese the page's own lines come
 //! first, since `<meta name="author">` there often names the site, an editor or a number. Cost: linear in the input.
@@ -8,7 +8,7 @@ use super::lines::{LinePlace, PageLine};
 use super::name;
 use super::sender::is_han;
 use super::words::{any_ends, list};
-use leitong_base::record::Credits;
+use leitong_base::record::Metadata;
 
 /// Maximum length in characters of a line that names its author.
 const LINE_CHARS_MAX: usize = 90;
@@ -23,7 +23,7 @@ pub(super) fn add(names: &mut Vec<String>, mut found: String) {
         return;
     }
     let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(&found));
-    if names.len() < Credits::AUTHORS_MAX && !is_known {
+    if names.len() < Metadata::AUTHORS_MAX && !is_known {
         names.push(found);
     }
 }
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(split(&"Jane Doe, ".repeat(50)), ["Jane Doe"]);
         assert_eq!(
             split(&(0..50).map(|n| format!("Jane{} Doe, ", "x".repeat(n))).collect::<String>()).len(),
-            Credits::AUTHORS_MAX
+            Metadata::AUTHORS_MAX
         );
     }
 }

@@ -1,10 +1,10 @@
-//! Recognises walls: pages without content that only give a reason for its absence.
+//! Recognises pages without content, which only give a reason for its absence.
 //!
-//! In: a page of little text, as blocks or as lines. Out: the [`Wall`] that it is, if any. A page is a wall if phrases
-//! of walls (`phrases`), or sentences with the same meaning (`meanings`), are in its title, fill a block, or accumulate
-//! in its text, and it says next to nothing else. Each phrase or sentence earns points, depending on its strength and
-//! place, and each point allows a few bytes of other sentences. One phrase is never enough unless the page says nothing
-//! else: a text that mentions a phrase remains content.
+//! In: a page of little text, as blocks or as lines. Out: the [`NoContent`] that it is, if any. A page has no content
+//! if phrases of such pages (`phrases`), or sentences with the same meaning (`meanings`), are in its title, fill a
+//! block, or accumulate in its text, and it says next to nothing else. Each phrase or sentence earns points, depending
+//! on its strength and place, and each point allows a few bytes of other sentences. One phrase is never enough unless
+//! the page says nothing else: a text that mentions a phrase remains content.
 //!
 //! Invariants: integers only; the text read is bounded by [`TEXT_BYTES_MAX`], and reading stops when a page has enough
 //! other text, so pages with a text cost next to nothing. `docs/extraction.md` has the measurements.
@@ -14,19 +14,19 @@ mod meanings;
 mod phrases;
 mod source;
 
-use crate::extract::document::{Document, Wall};
+use crate::extract::document::{Document, NoContent};
 use crate::extract::main_text::MainText;
-use crate::extract::page_kind::walls::judge::{Judge, TextOrigin};
+use crate::extract::page_kind::no_content::judge::{Judge, TextOrigin};
 use crate::extract::parse::hints::{CRUMB, FOOTER, NAV, RELATED, SIDE};
 use crate::extract::parse::text;
 use crate::extract::parse::tree::{Block, Tree, declared};
 
-/// Maximum bytes of main text of a page that is examined. The longest walls of our sets, of consent managers, have
+/// Maximum bytes of main text of a page that is examined. The longest of our sets, of consent managers, have
 /// 2,100.
 const TEXT_BYTES_MAX: u64 = 2_600;
 
-/// Maximum bytes of text outside of the frame, whether chosen or not, of a page that may be a wall. The time for longer
-/// texts would grow with the square of their length.
+/// Maximum bytes of text outside of the frame, whether chosen or not, of a page that may be without content. The time
+/// for longer texts would grow with the square of their length.
 const READ_BYTES_MAX: u64 = 2 * TEXT_BYTES_MAX;
 /// Maximum length in bytes of a title that is read.
 const TITLE_BYTES_MAX: usize = 600;
@@ -53,15 +53,15 @@ pub(in crate::extract) fn build_tables() {
     phrases::build_table();
 }
 
-/// Returns the kind of wall that a page is; `None` for other pages.
-pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
+/// Returns the kind of a page without content; `None` for other pages.
+pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<NoContent> {
     let MainText { html, tree, chosen, .. } = *page;
     if tree.bytes_of(chosen) > TEXT_BYTES_MAX {
         return None;
     }
     let bytes = tree.bytes();
     if bytes <= READ_BYTES_MAX && source::is_check(html) {
-        return Some(Wall::Blocked);
+        return Some(NoContent::Blocked);
     }
     let mut judge = Judge::for_page();
     if let Some(title) =
@@ -99,11 +99,11 @@ pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
     if bytes < BARE_BYTES_MAX {
         source::read(html, bytes, &mut judge);
     }
-    judge.wall()
+    judge.kind()
 }
 
-/// Returns the kind of wall that a text without markup is; `None` for other texts.
-pub(in crate::extract) fn detect_in_text(document: &Document) -> Option<Wall> {
+/// Returns the kind of a text without markup or content; `None` for other texts.
+pub(in crate::extract) fn detect_in_text(document: &Document) -> Option<NoContent> {
     let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
     if bytes as u64 > TEXT_BYTES_MAX {
         return None;
@@ -118,7 +118,7 @@ pub(in crate::extract) fn detect_in_text(document: &Document) -> Option<Wall> {
             return None;
         }
     }
-    judge.wall()
+    judge.kind()
 }
 
 /// Returns true if a block belongs to the page's frame, or is mainly links.

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! marks of the parser ───┐
-//! linked data ───────────┼→ source, author, published, language, link → Credits
+//! linked data ───────────┼→ source, author, published, language, link → Metadata
 //! lines around the text ─┘
 //! ```
 //! In: the tree of a page with its chosen blocks, or a text without markup; the page's URL, and the time after which it
-//! cannot have been published. Out: [`Credits`], with information from the page alone. Invariants: the text of the page
-//! and its fingerprint do not depend on credits; the input read is bounded (`lines`, `marks`, `linked`), and so is the
-//! output ([`leitong_base::limits`]). `docs/extraction.md` has rules and measurements.
+//! cannot have been published. Out: [`Metadata`], with information from the page alone. Invariants: the text of the
+//! page and its fingerprint do not depend on metadata; the input read is bounded (`lines`, `marks`, `linked`), and so
+//! is the output ([`leitong_base::limits`]). `docs/extraction.md` has rules and measurements.
 
 mod author;
 mod byline;
@@ -26,7 +26,7 @@ mod words;
 
 use crate::extract::document::Document;
 use crate::extract::main_text::MainText;
-use leitong_base::record::{Credits, Timestamp};
+use leitong_base::record::{Metadata, Timestamp};
 use lines::{LinePlace, PageLine};
 use linked::LinkedData;
 use markup::Markup;
@@ -47,8 +47,8 @@ pub(super) fn build_tables() {
     words::build_tables();
 }
 
-/// Returns the credits of the page that `document` was extracted from.
-pub(super) fn from_page(page: &MainText<'_>, document: &Document, known: Known<'_>) -> Credits {
+/// Returns the metadata of the page that `document` was extracted from.
+pub(super) fn from_page(page: &MainText<'_>, document: &Document, known: Known<'_>) -> Metadata {
     let range = lines::range(page);
     let lines = range.map(|range| lines::from_page(page, range));
     let lines = lines.unwrap_or_default();
@@ -56,30 +56,30 @@ pub(super) fn from_page(page: &MainText<'_>, document: &Document, known: Known<'
     let linked = page.linked_data();
     let language = language::detect(document, page.languages(&linked));
     let source = publisher(Some((&page, &linked)), &lines);
-    let mut credits = Credits {
+    let mut metadata = Metadata {
         authors: page.authors(&lines, &linked, language.as_deref()),
         published_at: page.published(&lines, &linked, known),
         canonical_link: page.canonical_link(known.url),
         site_name: page.site_name(&linked),
         language,
-        ..Credits::default()
+        ..Metadata::default()
     };
-    set_source(&mut credits, source);
+    set_source(&mut metadata, source);
     // An editor is not an author; on pages in Chinese, neither is a name that is also the source.
-    let is_chinese = credits.language.as_deref().is_some_and(|language| language.starts_with("zh"));
+    let is_chinese = metadata.language.as_deref().is_some_and(|language| language.starts_with("zh"));
     let is_source =
-        |name: &String| credits.publisher.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
+        |name: &String| metadata.publisher.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
     let is_other = |name: &&String| author::is_editor(&lines, name) || (is_chinese && is_source(name));
-    let authors = credits.authors.iter().filter(|name| !is_other(name)).cloned().collect();
-    credits.authors = authors;
-    credits
+    let authors = metadata.authors.iter().filter(|name| !is_other(name)).cloned().collect();
+    metadata.authors = authors;
+    metadata
 }
 
-/// Returns the credits of a text without markup.
-pub(super) fn from_text(document: &Document, known: Known<'_>) -> Credits {
+/// Returns the metadata of a text without markup.
+pub(super) fn from_text(document: &Document, known: Known<'_>) -> Metadata {
     let lines = lines::from_text(document);
     let language = language::detect(document, []);
-    let mut credits = Credits {
+    let mut metadata = Metadata {
         authors: match author::from_lines(&lines) {
             authors if authors.is_empty() => byline::from_lines(&lines, language.as_deref()),
             authors => authors,
@@ -87,18 +87,18 @@ pub(super) fn from_text(document: &Document, known: Known<'_>) -> Credits {
         published_at: published::from_lines(&lines, known.latest)
             .or_else(|| published::from_url(known.url, known.latest)),
         language,
-        ..Credits::default()
+        ..Metadata::default()
     };
-    set_source(&mut credits, publisher(None, &lines));
-    credits
+    set_source(&mut metadata, publisher(None, &lines));
+    metadata
 }
 
-fn set_source(credits: &mut Credits, source: Option<Source>) {
+fn set_source(metadata: &mut Metadata, source: Option<Source>) {
     let Some(Source { publisher, line }) = source else { return };
     let mut line = without_stray_brackets(&line).to_owned();
-    line.truncate(line.floor_char_boundary(Credits::CREDIT_LINE_BYTES_MAX));
-    credits.publisher = Some(publisher);
-    credits.credit_line = Some(line);
+    line.truncate(line.floor_char_boundary(Metadata::CREDIT_LINE_BYTES_MAX));
+    metadata.publisher = Some(publisher);
+    metadata.credit_line = Some(line);
 }
 
 /// Brackets and quotation marks.
@@ -169,10 +169,10 @@ mod tests {
     use crate::extract::{ExtractConfig, Extractor, Syntax};
     use leitong_base::work::Work;
 
-    fn credits_of(html: &str) -> Credits {
+    fn metadata_of(html: &str) -> Metadata {
         let mut extractor = Extractor::new(&ExtractConfig::default());
         let page = extractor.extract_page(html, Syntax::default(), &mut Work::unbounded());
-        page.expect("within the limits").credits(Known { url: "https://a.example/ferry", latest: None })
+        page.expect("within the limits").metadata(Known { url: "https://a.example/ferry", latest: None })
     }
 
     /// 195 lines of real pages would keep one bracket of a pair.
@@ -196,7 +196,7 @@ mod tests {
         for years about cancelled crossings, but the board blamed a worn gearbox that no workshop can repair.</p>\
         <p>A replacement vessel could be chartered, although its draught is too deep for the old stone pier.</p>";
 
-    /// Dates of related stories, comments and page footers must not be taken for the article's date.
+    /// Dates of related articles, comments and page footers must not be taken for the article's date.
     #[test]
     fn the_date_of_publication_is_the_articles_own() {
         let time = "<time datetime=2019-02-03>3 Feb 2019</time>";
@@ -240,7 +240,7 @@ mod tests {
             format!("{plain}<div class=comment>{dated}</div>"),
         ];
         let of = |body: &str| {
-            credits_of(&format!("<title>Ferry to stop</title><body><main>{body}</main>")).published_at
+            metadata_of(&format!("<title>Ferry to stop</title><body><main>{body}</main>")).published_at
         };
         for body in own {
             assert_eq!(of(&body).map(|date| date.to_string()).as_deref(), Some("2019-02-03"), "{body}");
@@ -264,7 +264,7 @@ mod tests {
             let page = format!(
                 "<title>Ferry to stop</title><body><main><h1>Ferry to stop</h1><p>{line}</p>{TEXT}</main>"
             );
-            let date = credits_of(&page).published_at.map(|date| date.to_string());
+            let date = metadata_of(&page).published_at.map(|date| date.to_string());
             assert_eq!(date.as_deref(), Some("2021-05-06"), "{line}");
         }
     }
@@ -280,7 +280,7 @@ mod tests {
             let page = format!(
                 "<title>Ferry</title><article><h1>Ferry</h1>{TEXT}<h2>Lena Orth</h2>{footer}</article>"
             );
-            let found = credits_of(&page).published_at.map(|date| date.to_string());
+            let found = metadata_of(&page).published_at.map(|date| date.to_string());
             assert_eq!(found.as_deref(), expected, "{footer}");
         }
     }
@@ -292,7 +292,7 @@ mod tests {
                         class='comment-author vcard'><b class=fn>Mr. Brown</b> says:</div><p>Good riddance.</p><li \
                         class=comment><div class='comment-author vcard'><b class=fn>Ann</b> says:</div><p>Oh no.</ol></div>";
         let page = format!("<title>Ferry</title><article><h1>Ferry</h1>{TEXT}</article>{comments}");
-        assert_eq!(credits_of(&page).authors, [""; 0]);
+        assert_eq!(metadata_of(&page).authors, [""; 0]);
     }
 
     #[test]
@@ -305,7 +305,8 @@ mod tests {
             ("https://user:secret@b.example/", "", None),
             (&format!("/{}", "é".repeat(1000)), "", None),
         ] {
-            let found = credits_of(&format!("{base}<link rel=canonical href='{link}'>{TEXT}")).canonical_link;
+            let found =
+                metadata_of(&format!("{base}<link rel=canonical href='{link}'>{TEXT}")).canonical_link;
             assert_eq!(found.as_deref(), expected, "{link}");
         }
     }
@@ -315,7 +316,7 @@ mod tests {
     fn authors_lose_brackets_without_counterpart() {
         let page = "<title>渡轮停航</title><body><h1>渡轮停航</h1><p>来源：新华社 作者：[王小明 2021-05-06 07:08</p><p>渡轮公司周二宣布，\
             航线将于十月底停运。乘客多年来一直抱怨航班取消，但董事会将责任归咎于一个磨损的变速箱，国内没有任何工厂能够修理它。</p>";
-        assert_eq!(credits_of(page).authors, ["王小明"]);
+        assert_eq!(metadata_of(page).authors, ["王小明"]);
     }
 
     /// Sites write the type of scripts with references, parameters and spaces.
@@ -323,7 +324,7 @@ mod tests {
     fn linked_data_is_read_however_its_type_is_written() {
         let data = r#"{"@type":"NewsArticle","author":{"@type":"Person","name":"Lena Orth"}}"#;
         let page = |kind: &str, data: &str| {
-            credits_of(&format!("<title>Ferry</title><script type=\"{kind}\">{data}</script><body>{TEXT}"))
+            metadata_of(&format!("<title>Ferry</title><script type=\"{kind}\">{data}</script><body>{TEXT}"))
                 .authors
         };
         for kind in [

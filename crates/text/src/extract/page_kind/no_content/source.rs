@@ -5,8 +5,8 @@
 
 use memchr::memmem;
 
-use crate::extract::document::Wall;
-use crate::extract::page_kind::walls::judge::{Judge, TextOrigin};
+use crate::extract::document::NoContent;
+use crate::extract::page_kind::no_content::judge::{Judge, TextOrigin};
 use crate::extract::parse::text::without_tags;
 
 /// Maximum bytes of the source that are searched.
@@ -84,14 +84,14 @@ pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
         judge.read(&shown[..shown.floor_char_boundary(NOSCRIPT_BYTES_MAX)], TextOrigin::Source);
     }
     if has(&CHECKS) {
-        judge.mark(Wall::Blocked);
+        judge.mark(NoContent::Blocked);
     }
     if has(&ERRORS) {
-        judge.mark(Wall::Error);
+        judge.mark(NoContent::Error);
     }
     if bytes <= SHELL_TEXT_BYTES_MAX && memmem::find(source.as_bytes(), b"<script").is_some() && has(&SHELLS)
     {
-        judge.mark(Wall::Shell);
+        judge.mark(NoContent::Shell);
     }
 }
 

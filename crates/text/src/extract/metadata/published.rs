@@ -1,6 +1,6 @@
 //! Determines when a page was published, from the most trusted date on it.
 //!
-//! In: dates in linked data, metadata, `<time>`, lines of the page and its URL. Out: the first one in that order that
+//! In: dates in linked data, `<meta>`, `<time>`, lines of the page and its URL. Out: the first one in that order that
 //! is valid and not in the future. If it is only a day, and a line of the page has the same day with a time, the date
 //! in the line is used. Cost: linear in the input.
 

@@ -1,12 +1,12 @@
-//! Adds up points for and against a wall over a page.
+//! Adds up points for and against content over a page.
 //!
-//! In: the title and the blocks of a page, one after the other. Out: the kind of wall with enough points, if any.
-//! Phrases and sentences of walls give points by their strength and place, and each point allows a few bytes of other
+//! In: the title and the blocks of a page, one after the other. Out: the kind of page with enough points, if any.
+//! Phrases and sentences give points by their strength and place, and each point allows a few bytes of other
 //! text. Cost: that of finding the phrases.
 
-use crate::extract::document::Wall;
-use crate::extract::page_kind::walls::meanings::{self, Meanings, Sentence};
-use crate::extract::page_kind::walls::phrases::{self, PhraseMatch, Strength};
+use crate::extract::document::NoContent;
+use crate::extract::page_kind::no_content::meanings::{self, Meanings, Sentence};
+use crate::extract::page_kind::no_content::phrases::{self, PhraseMatch, Strength};
 
 /// The origin of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,16 +31,16 @@ const PASSWORD_POINTS: u32 = 3;
 const MARK_POINTS: u32 = 6;
 /// Maximum number of weak phrases that count, at one point each.
 const WEAK_MAX: u32 = 4;
-/// Maximum number of counted strong phrases and blocks with a sentence that means a wall, taken together.
+/// Maximum number of counted strong phrases and blocks with a sentence that has all meanings of a kind, taken together.
 const STRONG_MAX: u32 = 4;
 /// Maximum number of filled blocks that count.
 const FILLED_MAX: u32 = 2;
 /// Maximum number of further phrases in filled blocks that count, at one point each: "404: page not found".
 const MORE_MAX: u32 = 2;
 
-/// Minimum points of a page without other text that is a wall.
+/// Minimum points of a page without other text.
 const POINTS_MIN: u32 = 5;
-/// Minimum points of a wall if phrases occur only within sentences, which may be quotations.
+/// Minimum points of a page if phrases occur only within sentences, which may be quotations.
 const QUOTED_POINTS_MIN: u32 = 7;
 /// Factor by which other text counts more if phrases occur only within sentences.
 const QUOTED_FACTOR: u32 = 3;
@@ -54,22 +54,22 @@ const FILLED_BYTES_MAX: usize = 160;
 /// Minimum length in bytes of a word with digits that identifies an incident or an address.
 const NUMBER_BYTES_MIN: usize = 8;
 
-/// Maximum length in bytes of a block that sentences with the meaning of a wall can fill.
+/// Maximum length in bytes of a block that sentences with such a meaning can fill.
 const MEANT_BYTES_MAX: usize = 600;
 /// Maximum bytes of other text in a block that such sentences fill.
 const MEANT_OTHER_BYTES_MAX: u32 = 40;
 /// Maximum bytes of other text in a question for consent that fills a block, and may explain what cookies are for.
 const CONSENT_OTHER_BYTES_MAX: u32 = 80;
-/// Maximum number of counted blocks with a sentence that means a wall.
+/// Maximum number of counted blocks with a sentence that has all meanings of a kind.
 const MEANT_MAX: u32 = 2;
 
-/// Points for a short page whose sentences together have the meanings of a wall.
+/// Points for a short page whose sentences together have the meanings of a kind.
 const SAID_POINTS: u32 = 7;
 /// Maximum length of a short page in bytes.
 const SAID_BYTES_MAX: u32 = 240;
-/// Maximum bytes of sentences on a short page that have none of the wall's meanings.
+/// Maximum bytes of sentences on a short page that have none of the kind's meanings.
 const UNSAID_BYTES_MAX: u32 = 110;
-/// Maximum bytes of sentences on a short page before the first one that has a meaning of the wall.
+/// Maximum bytes of sentences on a short page before the first one that has a meaning of the kind.
 const UNSAID_BEFORE_BYTES_MAX: u32 = 30;
 
 /// Maximum length in bytes of a page that consists of a log-in form: its labels, in any language.
@@ -78,23 +78,23 @@ const FORM_BYTES_MAX: u32 = 100;
 /// Maximum bytes of sentences on a longer page with a log-in form that do not speak of accounts.
 const FORM_UNSAID_BYTES_MAX: u32 = 60;
 
-/// Bytes of a sentence that two of the meanings of a wall account for.
+/// Bytes of a sentence that two of the meanings of a kind account for.
 const PART_CREDIT: u32 = 60;
 
-/// Maximum bytes of other text on a wall.
+/// Maximum bytes of other text on a page without content.
 const OTHER_BYTES_MAX: u32 = 600;
-/// Maximum bytes of other text on a wall before anything suggests one: a wall begins with its reason.
+/// Maximum bytes of other text before anything suggests a kind: such a page begins with its reason.
 const BEFORE_BYTES_MAX: u32 = 200;
 
 /// Maximum bytes of other text before a line that phrases fill: a name, a slogan.
 const BEGIN_BYTES_MAX: u32 = 80;
 
-/// The evidence for one kind of wall.
+/// The evidence for one kind of page.
 #[derive(Debug, Clone, Copy, Default)]
 struct Evidence {
     title: u32,
     strong: u32,
-    /// Number of blocks with a sentence that means such a wall.
+    /// Number of blocks with a sentence that has all its meanings.
     meant: u32,
     filled: u32,
     /// Number of phrases beyond the first in the blocks that they fill.
@@ -121,10 +121,10 @@ impl Evidence {
             + self.mark
     }
 
-    /// Returns true if something shows that the page itself is such a wall. A log-in box alone does not: many pages
+    /// Returns true if something shows that the page itself is one. A log-in box alone does not: many pages
     /// have one.
-    fn is_evident(&self, wall: Wall) -> bool {
-        let filled = self.filled > 0 && (wall != Wall::Login || self.password > 0);
+    fn is_evident(&self, kind: NoContent) -> bool {
+        let filled = self.filled > 0 && (kind != NoContent::Login || self.password > 0);
         self.title >= TITLE_POINTS || self.strong > 0 || self.meant > 0 || self.mark > 0 || filled
     }
 }
@@ -132,7 +132,7 @@ impl Evidence {
 /// Adds up the evidence of a page.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
-    evidence: [Evidence; Wall::ALL.len()],
+    evidence: [Evidence; NoContent::ALL.len()],
     /// Indices of the phrases that have counted already.
     seen: Vec<usize>,
     /// Bytes of sentences without a phrase.
@@ -173,12 +173,12 @@ impl Judge {
         for part in parts.chain([lower.as_str()]) {
             let part = part.trim();
             self.find(part);
-            for wall in Wall::ALL {
-                let filled = self.filled(part, wall);
-                let strong = self.strongest(wall) == Some(Strength::Strong);
-                let filled = filled || self.means(wall);
+            for kind in NoContent::ALL {
+                let filled = self.filled(part, kind);
+                let strong = self.strongest(kind) == Some(Strength::Strong);
+                let filled = filled || self.means(kind);
                 let points = if filled { TITLE_POINTS } else { u32::from(strong) * IN_TITLE_POINTS };
-                let evidence = &mut self.evidence[wall as usize];
+                let evidence = &mut self.evidence[kind as usize];
                 evidence.title = evidence.title.max(points);
             }
         }
@@ -191,36 +191,36 @@ impl Judge {
         self.fold(text);
         let lower = std::mem::take(&mut self.lower);
         self.find(&lower);
-        // A line that is the whole wall is at the beginning; below other text, such a line is part of that text.
+        // A line that is the whole notice is at the beginning; below other text, such a line is part of that text.
         let begins = self.other <= BEGIN_BYTES_MAX;
-        let filled = Wall::ALL.map(|wall| begins && self.filled(&lower, wall));
+        let filled = NoContent::ALL.map(|kind| begins && self.filled(&lower, kind));
         let other = others(&lower, &self.sentences, &self.found, &self.meant);
-        for wall in Wall::ALL {
-            if !self.means(wall) {
+        for kind in NoContent::ALL {
+            if !self.means(kind) {
                 continue;
             }
             let other_max =
-                if wall == Wall::Consent { CONSENT_OTHER_BYTES_MAX } else { MEANT_OTHER_BYTES_MAX };
+                if kind == NoContent::Consent { CONSENT_OTHER_BYTES_MAX } else { MEANT_OTHER_BYTES_MAX };
             let is_all = lower.len() <= MEANT_BYTES_MAX && other <= other_max;
-            let evidence = &mut self.evidence[wall as usize];
+            let evidence = &mut self.evidence[kind as usize];
             evidence.meant += 1;
-            evidence.filled += u32::from(begins && is_all && !filled[wall as usize] && evidence.meant == 1);
+            evidence.filled += u32::from(begins && is_all && !filled[kind as usize] && evidence.meant == 1);
         }
         let mut found = std::mem::take(&mut self.found);
-        for wall in Wall::ALL {
-            let evidence = &mut self.evidence[wall as usize];
+        for kind in NoContent::ALL {
+            let evidence = &mut self.evidence[kind as usize];
             let mut is_new = false;
-            for one in found.iter().filter(|one| one.wall == wall && !self.seen.contains(&one.phrase)) {
+            for one in found.iter().filter(|one| one.kind == kind && !self.seen.contains(&one.phrase)) {
                 is_new = true;
                 match one.strength {
                     Strength::Strong => evidence.strong += 1,
                     Strength::Weak => evidence.weak += 1,
-                    Strength::Alone => evidence.weak += u32::from(!filled[wall as usize]),
+                    Strength::Alone => evidence.weak += u32::from(!filled[kind as usize]),
                 }
             }
-            if filled[wall as usize] && is_new {
+            if filled[kind as usize] && is_new {
                 evidence.filled += 1;
-                let alone = found.iter().filter(|one| one.wall == wall && one.strength == Strength::Alone);
+                let alone = found.iter().filter(|one| one.kind == kind && one.strength == Strength::Alone);
                 let mut phrases: Vec<usize> = alone.map(|one| one.phrase).collect();
                 phrases.sort_unstable();
                 phrases.dedup();
@@ -244,12 +244,12 @@ impl Judge {
         self.lower = lower;
     }
 
-    /// Adds up, for each kind of wall, the bytes of the block's sentences that have none of its meanings.
+    /// Adds up, for each kind, the bytes of the block's sentences that have none of its meanings.
     fn count_unsaid(&mut self, lower: &str) {
         for (&(from, to), &said) in self.sentences.iter().zip(&self.each_said) {
-            for wall in Wall::ALL {
-                let evidence = &mut self.evidence[wall as usize];
-                if !meanings::is_other(said, wall) {
+            for kind in NoContent::ALL {
+                let evidence = &mut self.evidence[kind as usize];
+                if !meanings::is_other(said, kind) {
                     evidence.has_begun = true;
                     continue;
                 }
@@ -275,18 +275,18 @@ impl Judge {
         self.links = links;
         self.is_small_form = password && is_small;
         if password {
-            self.evidence[Wall::Login as usize].password = PASSWORD_POINTS;
+            self.evidence[NoContent::Login as usize].password = PASSWORD_POINTS;
         }
     }
 
     /// Counts a mark in the source of a page that shows next to nothing.
-    pub(super) fn mark(&mut self, wall: Wall) {
-        self.evidence[wall as usize].mark = MARK_POINTS;
+    pub(super) fn mark(&mut self, kind: NoContent) {
+        self.evidence[kind as usize].mark = MARK_POINTS;
     }
 
     /// Returns true if the page has so much other text that reading on is useless.
     pub(super) fn is_content(&self) -> bool {
-        let is_evident = || Wall::ALL.iter().any(|&wall| self.evidence[wall as usize].is_evident(wall));
+        let is_evident = || NoContent::ALL.iter().any(|&kind| self.evidence[kind as usize].is_evident(kind));
         let is_short = self.said_bytes <= SAID_BYTES_MAX;
         self.other > OTHER_BYTES_MAX || (self.other > BEFORE_BYTES_MAX && !is_short && !is_evident())
     }
@@ -296,29 +296,29 @@ impl Judge {
         self.is_small_form
             && (self.said_bytes <= FORM_BYTES_MAX
                 || (self.said_bytes <= SAID_BYTES_MAX
-                    && self.evidence[Wall::Login as usize].unsaid <= FORM_UNSAID_BYTES_MAX
+                    && self.evidence[NoContent::Login as usize].unsaid <= FORM_UNSAID_BYTES_MAX
                     && meanings::asks_for_account(self.said)))
     }
 
-    /// Returns true if the page is short and its sentences together have the meanings of `wall`.
-    fn is_said(&self, wall: Wall) -> bool {
-        if wall == Wall::Login && self.is_form() {
+    /// Returns true if the page is short and its sentences together have the meanings of `kind`.
+    fn is_said(&self, kind: NoContent) -> bool {
+        if kind == NoContent::Login && self.is_form() {
             return true;
         }
-        let evidence = &self.evidence[wall as usize];
+        let evidence = &self.evidence[kind as usize];
         self.is_page
             && self.said_bytes <= SAID_BYTES_MAX
             && evidence.unsaid <= UNSAID_BYTES_MAX
             && evidence.unsaid_before <= UNSAID_BEFORE_BYTES_MAX
-            && meanings::is_wall(self.said, wall)
+            && meanings::is_kind(self.said, kind)
     }
 
-    /// Returns the wall with the most points, if the page is one.
-    pub(super) fn wall(&self) -> Option<Wall> {
-        let walls = Wall::ALL.into_iter().filter(|&wall| {
-            let evidence = &self.evidence[wall as usize];
+    /// Returns the kind with the most points, if the page has no content.
+    pub(super) fn kind(&self) -> Option<NoContent> {
+        let kinds = NoContent::ALL.into_iter().filter(|&kind| {
+            let evidence = &self.evidence[kind as usize];
             let points = evidence.points();
-            if self.is_said(wall) && !meanings::explains(self.said) {
+            if self.is_said(kind) && !meanings::explains(self.said) {
                 return true;
             }
             // Phrases that occur only within sentences may be quotations.
@@ -326,16 +326,16 @@ impl Judge {
                 true => (QUOTED_POINTS_MIN, QUOTED_FACTOR),
                 false => (POINTS_MIN, 1),
             };
-            evidence.is_evident(wall)
+            evidence.is_evident(kind)
                 && (!meanings::explains(self.said) || evidence.mark > 0)
                 && points >= least
-                && self.other * factor <= allowed(wall, points, evidence.meant > 0)
+                && self.other * factor <= allowed(kind, points, evidence.meant > 0)
         });
         // A page with many links is a site's own page, whatever consent it asks for.
-        let walls = walls.filter(|&wall| wall != Wall::Consent || self.links <= CONSENT_LINK_BYTES_MAX);
+        let kinds = kinds.filter(|&kind| kind != NoContent::Consent || self.links <= CONSENT_LINK_BYTES_MAX);
         let points =
-            |wall| self.evidence[wall as usize].points() + if self.is_said(wall) { SAID_POINTS } else { 0 };
-        walls.max_by_key(|&wall| (points(wall), std::cmp::Reverse(wall as usize)))
+            |kind| self.evidence[kind as usize].points() + if self.is_said(kind) { SAID_POINTS } else { 0 };
+        kinds.max_by_key(|&kind| (points(kind), std::cmp::Reverse(kind as usize)))
     }
 
     /// Writes `text` into the buffer in lower case, with plain apostrophes and single spaces.
@@ -357,9 +357,9 @@ impl Judge {
         }
     }
 
-    /// Returns true if a sentence of the last text means such a wall.
-    fn means(&self, wall: Wall) -> bool {
-        self.meant.iter().any(|sentence| sentence.wall == wall && sentence.is_whole)
+    /// Returns true if a sentence of the last text has all meanings of `kind`.
+    fn means(&self, kind: NoContent) -> bool {
+        self.meant.iter().any(|sentence| sentence.kind == kind && sentence.is_whole)
     }
 
     fn find(&mut self, lower: &str) {
@@ -369,10 +369,10 @@ impl Judge {
         self.said |= self.each_said.iter().fold(0, |all, said| all | said);
         self.found.clear();
         self.found.extend(phrases::find(lower));
-        // A phrase within a longer one of the same wall does not count.
+        // A phrase within a longer one of the same kind does not count.
         let longest = |one: &PhraseMatch, all: &[PhraseMatch]| {
             !all.iter().any(|other| {
-                other.wall == one.wall
+                other.kind == one.kind
                     && other.start <= one.start
                     && one.end <= other.end
                     && other.end - other.start > one.end - one.start
@@ -382,18 +382,18 @@ impl Judge {
         self.found.retain(|one| longest(one, &all));
     }
 
-    fn strongest(&self, wall: Wall) -> Option<Strength> {
-        self.found.iter().filter(|one| one.wall == wall).map(|one| one.strength).max()
+    fn strongest(&self, kind: NoContent) -> Option<Strength> {
+        self.found.iter().filter(|one| one.kind == kind).map(|one| one.strength).max()
     }
 
-    /// Returns true if phrases of `wall` fill a short text: three quarters of its letters, and half of its letters with
+    /// Returns true if phrases of `kind` fill a short text: three quarters of its letters, and half of its letters with
     /// phrases that are not weak.
-    fn filled(&self, lower: &str, wall: Wall) -> bool {
-        if lower.len() > FILLED_BYTES_MAX || self.strongest(wall) < Some(Strength::Alone) {
+    fn filled(&self, lower: &str, kind: NoContent) -> bool {
+        if lower.len() > FILLED_BYTES_MAX || self.strongest(kind) < Some(Strength::Alone) {
             return false;
         }
         let within = |at: usize, least: Strength| {
-            let mut phrases = self.found.iter().filter(|one| one.wall == wall && one.strength >= least);
+            let mut phrases = self.found.iter().filter(|one| one.kind == kind && one.strength >= least);
             phrases.any(|one| one.start <= at && at < one.end)
         };
         let (mut letters, mut spoken, mut covered) = (0, 0, 0);
@@ -416,14 +416,14 @@ impl Judge {
     }
 }
 
-/// Returns the bytes of sentences without a phrase that are allowed for a wall with this many points.
-fn allowed(wall: Wall, points: u32, is_meant: bool) -> u32 {
-    let each = match wall {
-        Wall::Error | Wall::Blocked | Wall::Parked => 80,
-        Wall::Region => 60,
-        Wall::Login | Wall::Shell => 30,
-        Wall::Consent if is_meant => 30,
-        Wall::Consent => 4,
+/// Returns the bytes of sentences without a phrase that are allowed for a page with this many points.
+fn allowed(kind: NoContent, points: u32, is_meant: bool) -> u32 {
+    let each = match kind {
+        NoContent::Error | NoContent::Blocked | NoContent::Parked => 80,
+        NoContent::Region => 60,
+        NoContent::Login | NoContent::Shell => 30,
+        NoContent::Consent if is_meant => 30,
+        NoContent::Consent => 4,
     };
     (points - POINTS_MIN + 1) * each
 }

@@ -1,7 +1,7 @@
 //! The statements of a page about its own text: who published it first, who wrote it, when, in what language,
 //! and its canonical link.
 //!
-//! These statements are not verified, so they may be false. The constants of [`Credits`] limit all lengths. A
+//! These statements are not verified, so they may be false. The constants of [`Metadata`] limit all lengths. A
 //! name that exceeds its limit is not accepted as a name, and is left out.
 
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::publication_time::PublicationTime;
 
 /// Publisher, authors, date and other statements that a page makes about its own text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Credits {
+pub struct Metadata {
     /// The first publisher of the text according to the page, as in `来源：新华社`, `新华社北京5月13日电` or "originally
     /// published by". At most [`PUBLISHER_BYTES_MAX`](Self::PUBLISHER_BYTES_MAX) bytes.
     pub publisher: Option<String>,
@@ -33,9 +33,9 @@ pub struct Credits {
     pub language: Option<String>,
 }
 
-impl Credits {
+impl Metadata {
     /// Maximum length of a publisher's name. A longer text is not accepted as a name. Together with the limits
-    /// below, this keeps the credits in a log record within 4 KiB.
+    /// below, this keeps the metadata in a log record within 4 KiB.
     pub const PUBLISHER_BYTES_MAX: usize = 128;
     /// Maximum length of the text that names the publisher. A longer text is truncated at a character boundary.
     pub const CREDIT_LINE_BYTES_MAX: usize = 256;
@@ -50,7 +50,7 @@ impl Credits {
     /// Maximum length of a language tag: the longest one that BCP 47 requires programs to support.
     pub const LANGUAGE_BYTES_MAX: usize = 35;
 
-    /// Returns the credits in a box, or `None` if the page states nothing.
+    /// Returns the metadata in a box, or `None` if the page states nothing.
     #[must_use]
     pub fn boxed(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))

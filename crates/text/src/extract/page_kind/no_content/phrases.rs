@@ -1,4 +1,4 @@
-//! Phrases of walls in sixteen languages: "checking your browser", "页面不存在", "Seite nicht gefunden".
+//! Phrases of pages without content in sixteen languages: "checking your browser", "页面不存在", "Seite nicht gefunden".
 //!
 //! In: a text in lower case, with plain apostrophes and single spaces. Out: the phrases in it, with their positions.
 //! Each phrase (`phrases.txt`) has a [`Strength`] as evidence. Cost: one pass of an Aho-Corasick automaton, only on
@@ -8,25 +8,25 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasickKind;
 
-use crate::extract::document::Wall;
+use crate::extract::document::NoContent;
 use crate::extract::word_lists::{self, Automaton};
 
 /// The strength of a phrase as evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// Occurs in walls, but in other texts as well.
+    /// Occurs on pages without content, but in other texts as well.
     Weak,
     /// Evidence if the phrase is all of a title or block.
     Alone,
-    /// Occurs in walls, and elsewhere only in quotations.
+    /// Occurs on pages without content, and elsewhere only in quotations.
     Strong,
 }
 
 /// A phrase in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PhraseMatch {
-    /// The kind of wall with this phrase.
-    pub(super) wall: Wall,
+    /// The kind of page with this phrase.
+    pub(super) kind: NoContent,
     /// Strength of the phrase as evidence.
     pub(super) strength: Strength,
     /// The index of the phrase.
@@ -38,21 +38,21 @@ pub(super) struct PhraseMatch {
 }
 
 /// Returns all phrases with their kinds and strengths.
-fn phrases() -> impl Iterator<Item = (&'static str, (Wall, Strength))> {
+fn phrases() -> impl Iterator<Item = (&'static str, (NoContent, Strength))> {
     word_lists::words(include_str!("phrases.txt")).filter_map(|(heading, phrase)| {
-        let (wall, strength) = heading.split_once(' ')?;
-        let wall = Wall::ALL.into_iter().find(|known| known.as_str() == wall)?;
+        let (kind, strength) = heading.split_once(' ')?;
+        let kind = NoContent::ALL.into_iter().find(|known| known.as_str() == kind)?;
         let strength = match strength {
             "weak" => Strength::Weak,
             "alone" => Strength::Alone,
             "strong" => Strength::Strong,
             _ => return None,
         };
-        Some((phrase, (wall, strength)))
+        Some((phrase, (kind, strength)))
     })
 }
 
-static AUTOMATON: LazyLock<Automaton<(Wall, Strength)>> =
+static AUTOMATON: LazyLock<Automaton<(NoContent, Strength)>> =
     LazyLock::new(|| word_lists::automaton(AhoCorasickKind::ContiguousNFA, phrases()));
 
 /// Builds the table, which is otherwise built on first use.
@@ -67,10 +67,10 @@ const WHOLE_BYTES_MAX: usize = 5;
 pub(super) fn find(text: &str) -> impl Iterator<Item = PhraseMatch> {
     AUTOMATON.as_ref().into_iter().flat_map(move |(automaton, kinds)| {
         automaton.find_overlapping_iter(text).filter_map(move |found| {
-            let (wall, strength) = kinds[found.pattern().as_usize()];
+            let (kind, strength) = kinds[found.pattern().as_usize()];
             let (start, end) = (found.start(), found.end());
             let phrase = found.pattern().as_usize();
-            is_word(text.as_bytes(), start, end).then_some(PhraseMatch { wall, strength, phrase, start, end })
+            is_word(text.as_bytes(), start, end).then_some(PhraseMatch { kind, strength, phrase, start, end })
         })
     })
 }
@@ -95,12 +95,12 @@ fn is_word(text: &[u8], start: usize, end: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use NoContent::Error;
     use Strength::Alone;
     use Strength::Weak;
-    use Wall::Error;
 
-    fn found(text: &str) -> Vec<(Wall, Strength)> {
-        find(text).map(|one| (one.wall, one.strength)).collect()
+    fn found(text: &str) -> Vec<(NoContent, Strength)> {
+        find(text).map(|one| (one.kind, one.strength)).collect()
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn every_heading_names_a_wall_and_a_strength() {
+    fn every_heading_names_a_kind_and_a_strength() {
         assert_eq!(phrases().count(), word_lists::words(include_str!("phrases.txt")).count());
     }
 }

@@ -36,8 +36,8 @@ const TITLE_BYTES: u32 = 18;
 /// Minimum bytes of a chosen block that may be the start of the text instead of a line above it.
 const TEXT_BYTES: u32 = 90;
 
-/// Kinds of phrases in lines about the page: credits and dates.
-const SPEAKING: phrases::Phrases = 1 << phrases::CREDITS | 1 << phrases::DATE;
+/// Kinds of phrases in lines about the page: metadata and dates.
+const SPEAKING: phrases::Phrases = 1 << phrases::CREDIT_LINES | 1 << phrases::DATE;
 
 /// Maximum length in bytes of a line that consists of an author's name.
 const BYLINE_BYTES_MAX: u32 = 120;
@@ -117,7 +117,7 @@ pub(super) fn from_page(page: &MainText<'_>, range: Range) -> Vec<PageLine> {
         } else if at >= last {
             Some(LinePlace::Last)
         } else {
-            let names_source = found.get(at).is_some_and(|found| found >> phrases::CREDITS & 1 != 0);
+            let names_source = found.get(at).is_some_and(|found| found >> phrases::CREDIT_LINES & 1 != 0);
             names_source.then_some(if first < 2 { LinePlace::Top } else { LinePlace::Within })
         };
         let Some(place) = place else { continue };
