@@ -30,6 +30,7 @@ pub fn fingerprint_hash(
         "extract": {
             "version": extract::VERSION,
             "comments": config.extract.comments,
+            // The former name of the setting. Another one would change every hash.
             "walls": config.extract.page_kinds,
             "listings": config.extract.listings,
         },
