@@ -3,7 +3,14 @@
 //!
 //! [`Ordered`] is an open-addressing table whose entries are sorted by hash. Each entry is at its home, which is in
 //! proportion to its hash, or after the entries before it. So a look-up ends at the first greater hash, and
-//! entries in a range of hashes are neighbours. The table is at most three quarters full.
+//! entries in a range of hashes are neighbours. Invariants, of which the tests check the first two:
+//!
+//! * Entries are in ascending order, with free places between them. No entry is before its home, and no place between
+//!   its home and itself is free.
+//! * The last place is free, so every walk ends. No hash is `u32::MAX`, which marks free places (`keys.rs`).
+//! * At most three quarters of the homes are taken, and at least a third unless the table is small.
+//!
+//! [`OverflowLists`] holds slots by age, so a list has no empty place, and no list is empty.
 
 use std::collections::VecDeque;
 

@@ -18,6 +18,10 @@ const END_BYTES: usize = 8;
 const INDEX_BYTES_MAX: u32 = 128 << 20;
 /// Maximum number of levels of nested columns.
 const LEVELS_MAX: usize = 100;
+/// Number of the Thrift field `FileMetaData.schema`, the list of schema elements.
+const SCHEMA: i64 = 2;
+/// Number of the Thrift field `SchemaElement.num_children`.
+const NUM_CHILDREN: i64 = 5;
 /// Maximum number of names in the paths of all columns together.
 const PATH_NAMES_MAX: usize = 4 << 20;
 
@@ -56,7 +60,7 @@ fn names_in_paths(index: &[u8]) -> Option<usize> {
     while let Some((number, kind)) = input.field(field)? {
         field = number;
         match number {
-            2 => {
+            SCHEMA => {
                 names = names_in_schema(&mut input)?;
                 if names == usize::MAX {
                     return Some(names);
@@ -103,7 +107,7 @@ fn children(input: &mut Compact<'_>) -> Option<i64> {
     while let Some((number, kind)) = input.field(field)? {
         field = number;
         match number {
-            5 => children = input.integer()?,
+            NUM_CHILDREN => children = input.integer()?,
             _ => input.skip(kind)?,
         }
     }

@@ -1,9 +1,20 @@
 //! Writes the report as text, or as a single HTML page without scripts.
+//!
+//! Both show the same tables ([`ReportTable`]), so a new one is added to [`Report::tables`] alone. Rules:
+//!
+//! * Urls, names and passages come from pages, so no cell is trusted: control characters and marks that reorder text
+//!   are escaped in both, and markup in HTML.
+//! * A column whose name begins with a capital holds text, and is on the left; others hold numbers, on the right.
+//! * Columns of the text are as wide as a terminal shows them: an ideograph takes two places.
+//! * No table is cut here: [`Report::collect`] bounds their rows.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, Verified};
+use unicode_width::UnicodeWidthStr;
+
+use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, TEMPLATE_PAGES_MIN, Verified};
 use crate::accounts::AccountsReport;
 use crate::passages::benchmark::SharedPassage;
 use crate::sink::Language;
@@ -23,8 +34,8 @@ th.words, td.words { text-align: left; overflow-wrap: anywhere; min-width: 12em;
 struct ReportTable {
     title: &'static str,
     /// A remark about the table. May be empty.
-    note: &'static str,
-    /// The names of the columns. Columns whose names begin with a capital contain text, the others numbers.
+    note: Cow<'static, str>,
+    /// The names of the columns.
     head: &'static [&'static str],
     rows: Vec<Vec<String>>,
 }
@@ -34,10 +45,9 @@ impl Report {
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         for ReportTable { title, note, head, mut rows } in self.tables() {
-            // Urls come from pages and may contain terminal control codes.
             rows.iter_mut().flatten().for_each(|cell| *cell = terminal::escape(cell).into_owned());
             let width = |column: usize| {
-                rows.iter().map(|row| row[column].chars().count()).chain([head[column].chars().count()]).max()
+                rows.iter().map(|row| row[column].width()).chain([head[column].width()]).max()
             };
             let widths: Vec<usize> = (0..head.len()).map(|column| width(column).unwrap_or(0)).collect();
             let _ = writeln!(out, "{title}{}{note}", if note.is_empty() { "" } else { ": " });
@@ -45,9 +55,10 @@ impl Report {
             for row in [&names].into_iter().chain(&rows) {
                 let mut line = String::from("  ");
                 for ((cell, width), name) in row.iter().zip(&widths).zip(head) {
+                    let padding = " ".repeat(width - cell.width());
                     let _ = match is_words(name) {
-                        true => write!(line, "{cell:<width$}  "),
-                        false => write!(line, "{cell:>width$}  "),
+                        true => write!(line, "{cell}{padding}  "),
+                        false => write!(line, "{padding}{cell}  "),
                     };
                 }
                 let _ = writeln!(out, "{}", line.trim_end());
@@ -74,7 +85,6 @@ impl Report {
             for row in rows {
                 out.push_str("<tr>");
                 for (cell, name) in row.iter().zip(head) {
-                    // Texts of pages may contain marks that make a line read differently than it is written.
                     let _ = write!(out, "<td{}>{}</td>", class(name), escape(&terminal::escape(cell)));
                 }
                 out.push_str("</tr>");
@@ -115,10 +125,10 @@ impl Report {
             vec![host.host.clone(), number(host.documents), number(host.duplicates), format!("{share:.1} %")]
         });
         let mut tables = vec![
-            ReportTable { title: "Verdicts", note: "", head: &["Kind", "documents"], rows: kinds },
+            ReportTable { title: "Verdicts", note: "".into(), head: &["Kind", "documents"], rows: kinds },
             ReportTable {
                 title: "Clusters by size",
-                note: "",
+                note: "".into(),
                 head: &["Pages", "clusters", "documents"],
                 rows: sizes.collect(),
             },
@@ -127,15 +137,17 @@ impl Report {
         if !self.suspicious.is_empty() {
             tables.push(clusters(
                 "Clusters that look like a template",
-                "each has ten or more pages of one host, nearly all slightly different. They may be different \
-                 articles in one page layout: compare two of them with `leitong compare`, or list the paragraphs that \
-                 they share with `leitong boilerplate build --pages-min 2`",
+                format!(
+                    "each has {TEMPLATE_PAGES_MIN} or more pages of one host, nearly all slightly different. They may \
+                     be different articles in one page layout: compare two of them with `leitong compare`, or list the \
+                     paragraphs that they share with `leitong boilerplate build --pages-min 2`"
+                ),
                 &self.suspicious,
             ));
         }
         tables.push(ReportTable {
             title: "Hosts with the most documents",
-            note: "",
+            note: "".into(),
             head: &["Host", "documents", "duplicates", "share"],
             rows: hosts.collect(),
         });
@@ -161,15 +173,15 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<ReportTable> {
         let shown = line.check.differs.as_ref().unwrap_or(&line.check.lost_passage);
         vec![share, letters, named(&line.page_id, &line.url), shown.clone()]
     };
-    let lines = |title, note, lines: &[CheckLine]| ReportTable {
+    let lines = |title, note: &'static str, lines: &[CheckLine]| ReportTable {
         title,
-        note,
+        note: note.into(),
         head: &["lost", "letters", "Document", "Longest passage, or the facts"],
         rows: lines.iter().map(row).collect(),
     };
     let mut tables = vec![ReportTable {
         title: "Verification",
-        note: "",
+        note: "".into(),
         head: &["Result", "documents"],
         rows: counted.iter().map(|(result, count)| vec![(*result).to_owned(), count.to_string()]).collect(),
     }];
@@ -190,7 +202,7 @@ fn benchmarks(lines: &[BenchmarkLine]) -> ReportTable {
     };
     ReportTable {
         title: "Documents with a passage of a benchmark",
-        note: "the first ones; --drop writes all",
+        note: "the first ones; --drop writes all".into(),
         head: &["letters", "Document", "Benchmark", "Passage"],
         rows: lines.iter().map(row).collect(),
     }
@@ -225,14 +237,14 @@ fn by_source(accounts: &AccountsReport) -> Vec<ReportTable> {
         .collect::<Vec<_>>();
     let mut tables = vec![ReportTable {
         title: "Sources with the most documents",
-        note: "documents without a value of the field have no name here",
+        note: "documents without a value of the field have no name here".into(),
         head: &["Source", "documents", "bytes", "kept", "kept bytes", "dropped", "share"],
         rows: sources.collect(),
     }];
     if !overlaps.is_empty() {
         tables.push(ReportTable {
             title: "Overlap between sources",
-            note: "documents of a source that have a copy in the other one",
+            note: "documents of a source that have a copy in the other one".into(),
             head: &["Source", "Other source", "documents"],
             rows: overlaps,
         });
@@ -240,7 +252,7 @@ fn by_source(accounts: &AccountsReport) -> Vec<ReportTable> {
     tables
 }
 
-fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> ReportTable {
+fn clusters(title: &'static str, note: impl Into<Cow<'static, str>>, lines: &[ClusterLine]) -> ReportTable {
     let row = |line: &ClusterLine| {
         let hosts = if line.one_host { "one" } else { "several" };
         vec![
@@ -252,7 +264,7 @@ fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> R
         ]
     };
     let head = &["pages", "near", "Hosts", "First page", "Last page"];
-    ReportTable { title, note, head, rows: lines.iter().map(row).collect() }
+    ReportTable { title, note: note.into(), head, rows: lines.iter().map(row).collect() }
 }
 
 /// Names a document by the id that the user gave it, and its url.
@@ -266,4 +278,61 @@ fn named(page_id: &str, url: &str) -> String {
 
 fn is_words(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a report whose only cluster begins with this page.
+    fn report(first_page: &str) -> Report {
+        let cluster = ClusterLine {
+            cluster_id: "1".to_owned(),
+            size: 12,
+            near: 3,
+            one_host: true,
+            canonical_url: first_page.to_owned(),
+            example_url: "http://b.example/".to_owned(),
+        };
+        Report {
+            documents: 12,
+            kinds: Vec::new(),
+            copied: None,
+            clusters: 1,
+            sizes: Vec::new(),
+            largest: vec![cluster],
+            suspicious: Vec::new(),
+            hosts: Vec::new(),
+            host_count: 0,
+            verified: None,
+            benchmarks: None,
+            accounts: None,
+        }
+    }
+
+    #[test]
+    fn names_cannot_control_a_terminal_or_reorder_a_line() {
+        let report = report("http://a.example/\u{1b}[2J\u{202e}lmth");
+        for shown in [report.text(), report.html()] {
+            assert!(!shown.chars().any(|c| terminal::is_control(c) && c != '\n'), "{shown}");
+            assert!(shown.contains(r"http://a.example/\u{1b}[2J\u{202e}lmth"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn urls_with_markup_are_text_in_html() {
+        let html = report("http://a.example/<script>alert('&')</script>").html();
+        assert!(!html.contains("<script"), "{html}");
+        assert!(html.contains("http://a.example/&lt;script&gt;"), "{html}");
+    }
+
+    #[test]
+    fn columns_after_chinese_text_are_aligned() {
+        let text = report("http://新闻.example/渡船").text();
+        let column = |needle: &str| {
+            let line = text.lines().find(|line| line.contains(needle)).expect("a line with it");
+            line[..line.find(needle).unwrap_or_default()].width()
+        };
+        assert_eq!(column("Last page"), column("http://b.example/"), "{text}");
+    }
 }

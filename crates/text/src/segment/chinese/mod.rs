@@ -4,6 +4,9 @@
 //! between these words with a hidden Markov model (HMM), which finds words that are not in the dictionary. The first
 //! part is our own code, with a bit for each of the [`pairs`] of characters and a [`trie`] for longer words. The second
 //! part is rare and done by jieba-rs, in one call per paragraph (ADR 9).
+//!
+//! **Versions.** Words are the terms of fingerprints. If a text could be split otherwise, by this code, the dictionary
+//! or a newer jieba-rs, [`VERSION`](crate::segment::VERSION) is raised; tests compare each split with jieba's.
 
 mod cuts;
 mod dictionary;
