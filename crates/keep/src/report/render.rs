@@ -215,7 +215,7 @@ fn languages(counts: &BTreeMap<&'static str, Language>) -> ReportTable {
     };
     ReportTable {
         title: "Languages",
-        note: "documents that --language skips are in no output",
+        note: "documents that --language skips are in no output".into(),
         head: &["Language", "documents", "skipped"],
         rows: counts.iter().map(row).collect(),
     }
