@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn values_of_a_list_are_alternatives_and_all_lists_must_match() {
-        let [duplicate, page_kind, broken] = [
+        let [duplicate, undecidable, broken] = [
             r#"{"kind":"NEAR_DUPLICATE","url":"https://a.news.example/1"}"#,
             r#"{"kind":"UNDECIDABLE","url":"","reason":"NO_CONTENT"}"#,
             r#"{"kind":"LATER"}"#,

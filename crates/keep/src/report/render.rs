@@ -291,7 +291,9 @@ mod tests {
             size: 12,
             near: 3,
             one_host: true,
+            canonical_page_id: "a".to_owned(),
             canonical_url: first_page.to_owned(),
+            example_page_id: "b".to_owned(),
             example_url: "http://b.example/".to_owned(),
         };
         Report {
@@ -307,6 +309,7 @@ mod tests {
             verified: None,
             benchmarks: None,
             accounts: None,
+            languages: None,
         }
     }
 
