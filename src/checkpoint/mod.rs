@@ -41,7 +41,7 @@ pub(crate) use milestones::Milestones;
 pub(crate) use sink::CheckpointSink;
 
 /// The format version of `checkpoint.json`.
-pub(crate) const FORMAT_VERSION: u32 = 4;
+pub(crate) const FORMAT_VERSION: u32 = 5;
 
 /// The identity of a run, independent of its progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,11 +121,12 @@ pub(crate) struct Faults {
 impl Faults {
     /// Returns the sum of these counts and those of the process that has resumed the run.
     pub(crate) fn and(self, counts: &Counts) -> Self {
+        let of_other_languages: u64 = counts.languages().values().map(|language| language.skipped).sum();
         Self {
             dead_letters: self.dead_letters + counts.dead_letters(),
             left_out: self.left_out + counts.left_out(),
             without_body: self.without_body + counts.without_body(),
-            records: self.records + counts.records(),
+            records: self.records + counts.records() + of_other_languages,
         }
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
-    StructArray, TimestampMillisecondArray,
+    Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch,
+    StringArray, StructArray, TimestampMillisecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use parquet::arrow::ArrowWriter;
@@ -118,6 +118,15 @@ pub(crate) fn strings(batches: &[RecordBatch], name: &str) -> Vec<Option<String>
         (0..column.len())
             .map(move |row| column.is_valid(row).then(|| column.value(row).to_owned()))
             .collect::<Vec<_>>()
+    });
+    values.collect()
+}
+
+/// Returns the numbers of a column, over all batches.
+pub(crate) fn floats(batches: &[RecordBatch], name: &str) -> Vec<Option<f64>> {
+    let column = |batch: &RecordBatch| batch.column_by_name(name).expect("a column").clone();
+    let values = batches.iter().map(column).flat_map(|column| {
+        column.as_any().downcast_ref::<Float64Array>().expect("numbers").iter().collect::<Vec<_>>()
     });
     values.collect()
 }

@@ -117,7 +117,7 @@ fn preferences_that_cannot_be_applied_are_refused() {
         ("hosts = [\"a.example\"]", "has no effect without"),
         ("prefer = [\"hosts\"]\nhosts = [\"http://a.example/\"]", "is not a host"),
         ("prefer = [\"hosts\"]\nhosts = [\"*.\"]", "is not a host"),
-        ("prefer = [\"published\"]\n[extract]\ncredits = false", "extract.metadata = true"),
+        ("prefer = [\"published\"]\n[extract]\nmetadata = false", "extract.metadata = true"),
         ("prefer = [\"https\"]\n[table]\non_disk = true", "cannot be used with table.on_disk"),
     ] {
         let config = config(folder.path(), &format!("[canonical]\n{text}\n"));

@@ -265,7 +265,7 @@ fn pages_and_clusters_of_a_saved_table_are_looked_up() {
     let console = Console::start(&["--table", table, "--verdicts", verdicts, "--pages", pages]);
     let (head, body) = console.get("/page?q=en-rowing-reprint");
     assert!(head.starts_with("HTTP/1.1 200") && body.contains(">NEAR_DUPLICATE<"), "{head}\n{body}");
-    assert!(body.contains("sketch matches") && body.contains("6 differ"), "{body}");
+    assert!(body.contains("sketch matches") && body.contains("distance 6"), "{body}");
     assert!(body.contains("/compare?a=en-rowing&amp;b=en-rowing-reprint&amp;lang=en"), "{body}");
     let (_, by_url) = console.get("/page?q=https://schools-and-clubs.test/news/river-cup&lang=zh");
     assert!(by_url.contains("en-rowing-reprint") && by_url.contains("所属的簇"), "{by_url}");

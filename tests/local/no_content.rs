@@ -108,7 +108,7 @@ fn pages_without_content_are_undecidable_in_every_command() {
             "{verdict}"
         );
     }
-    let config = write(folder.path(), "off.toml", "[extract]\nwalls = false\n");
+    let config = write(folder.path(), "off.toml", "[extract]\npage_kinds = false\n");
     let off = run(["dedup".as_ref(), "--config".as_ref(), config.as_os_str(), file.as_os_str()]);
     assert!(off.verdicts().iter().all(|verdict| verdict["reason"] != "NO_CONTENT"));
     assert!(off.verdicts().iter().any(|verdict| verdict["kind"] == "UNIQUE"));

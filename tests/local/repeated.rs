@@ -645,7 +645,7 @@ fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damag
     let bytes = parsed["extents"]["verdicts"]["bytes"].as_u64().expect("bytes");
     fs::write(&checkpoint, json.replace(&bytes.to_string(), &(bytes / 2).to_string())).expect("written");
     refused("its checksum does not match");
-    fs::write(&checkpoint, json.replace("\"format_version\": 4", "\"format_version\": 1")).expect("written");
+    fs::write(&checkpoint, json.replace("\"format_version\": 5", "\"format_version\": 1")).expect("written");
     refused("has format 1");
     fs::write(&checkpoint, &json).expect("written");
     fs::copy(&input, path("former")).expect("copied");

@@ -233,7 +233,7 @@ fn verdicts_and_extraction_have_metadata_unless_switched_off() {
 
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("off.toml");
-    std::fs::write(&config, "[extract]\ncredits = false\n").expect("written");
+    std::fs::write(&config, "[extract]\nmetadata = false\n").expect("written");
     let off =
         run_with_input(["dedup".as_ref(), "--config".as_ref(), config.as_os_str(), "-".as_ref()], &line);
     let off = &off.verdicts()[0];

@@ -118,6 +118,12 @@ fn read(path: &Path) -> Vec<Value> {
         let schema = tables::schema(path);
         let mut rows = vec![json!({}); batches.iter().map(arrow_array::RecordBatch::num_rows).sum()];
         for field in schema.fields().iter().filter(|field| field.name() != "authors") {
+            if field.name() == "leitong_share" {
+                for (row, value) in rows.iter_mut().zip(tables::floats(&batches, field.name())) {
+                    row[field.name()] = json!(value);
+                }
+                continue;
+            }
             for (row, value) in rows.iter_mut().zip(tables::strings(&batches, field.name())) {
                 row[field.name()] = json!(value);
             }

@@ -6,7 +6,7 @@ usage: datatrove_steps.py SET.jsonl [WORK]
 Each pipeline reads JSON lines, and writes the documents that stay and, elsewhere, those that it removes, with datatrove's
 own reader and writer. MinHash has datatrove's defaults (112 permutations in 14 buckets over runs of five words), which
 keeps any document of a cluster; for the scores it is the first one. No pipeline sees an address. Prints a row for each:
-lines of the pipeline; notice and CPU time, with the start of Python; removals; precision and recall by label. Needs a Python
+lines of the pipeline; wall and CPU time, with the start of Python; removals; precision and recall by label. Needs a Python
 with `leitong`, `datatrove`, and for Chinese `spacy` and `jieba`.
 """
 import gzip
@@ -97,7 +97,7 @@ PIPELINES = {"one": leitong_in_one_task, "two": leitong_in_two_tasks, "minhash":
 def main(source, work=None):
     pages = lines(source)
     work = os.path.abspath(work or tempfile.mkdtemp())
-    print("| | lines | notice, s | CPU, s | removed | precision | recall |\n|---|---|---|---|---|---|---|")
+    print("| | lines | wall, s | CPU, s | removed | precision | recall |\n|---|---|---|---|---|---|---|")
     former = None
     for name, pipeline in PIPELINES.items():
         os.makedirs(f"{work}/{name}/pages")
@@ -109,7 +109,7 @@ def main(source, work=None):
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         with open(f"{work}/{name}/log", "w") as log:
             subprocess.run([sys.executable, os.path.abspath(__file__), "--run", name], check=True, cwd=f"{work}/{name}", stderr=log)
-        notice, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         os.chdir(f"{work}/{name}")
         removed = documents("removed")
@@ -121,7 +121,7 @@ def main(source, work=None):
             figures = "{:.3f} | {:.3f}".format(*score(pages, verdicts(pages)))
         former = removed
         count = len(inspect.getsource(pipeline).splitlines()) - 1
-        print(f"| {name} | {count} | {notice:.1f} | {cpu:.1f} | {len(removed)} | {figures} |", flush=True)
+        print(f"| {name} | {count} | {wall:.1f} | {cpu:.1f} | {len(removed)} | {figures} |", flush=True)
 
 
 if __name__ == "__main__":

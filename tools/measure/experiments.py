@@ -172,8 +172,7 @@ def i_match() -> str:
     idf = OUT / "own.tsv"
     subprocess.run([LEITONG, "idf", "build", "--overwrite", "--output", str(idf), str(LCTT)], check=True, stderr=subprocess.DEVNULL)
     rows = []
-    for name, settings in [("IDF ≥ 0.5 (001)", "i-match"), ("20 of highest IDF (000)", 'i-match; i-match.selection = "top"'),
-                           ("IDF ≥ 0.5, 10 lexicons", "i-match; i-match.lexicons = 10")]:
+    for name, settings in [("IDF ≥ 0.5 (001)", "i-match"), ("20 of highest IDF (000)", 'i-match; i-match.selection = "top"')]:
         for table_name, key in [("the one that ships", ""), ("counted over lctt", '; idf.file = "own.tsv"')]:
             found = [evaluate([(name, settings + key)], [stream])[name] for stream in (LCTT, XITU)]
             rows.append([name, table_name, *map(percent, found)])

@@ -8,9 +8,7 @@ Each page is on one of 40 hosts, drawn at random, so one copy in 40 is on the si
 random place after its original, and a quarter of the originals have no copy. Texts are halved as in `quality_sets.py`.
 
 What differs from there: a word that changes is mistyped, left out, followed by another word, or replaced by a word of the
-same text. Sentences are left out, added and moved as one block. Metadata,
-advertisements and closing lines are other ones. A sentence ends at every point, also within a number or an address, so a
-block may divide these.
+same text. Sentences are left out, added and moved as one block. Bylines, advertisements and closing lines are other ones.
 
 sets:
   reprints    Chinese articles: headline and byline, closing lines, advertisements, no lead, first part only, other typography
@@ -32,7 +30,8 @@ SEED, HOSTS = "leitong other copies 1", 40
 IDEOGRAPHS = "\u3040-\u30ff\u4e00-\u9fff"
 # A word, or two ideographs.
 TOKEN = re.compile(rf"[{IDEOGRAPHS}]{{1,2}}|(?:(?![{IDEOGRAPHS}])[^\W\d_])+")
-SENTENCE = re.compile(r"[^.!?。！？؟।\n]*(?:[.!?。！？؟।]+[\"'”’」』）)]*\s*|\n+|$)")
+# To the end of a sentence or line. A point within a number, name or address ends none.
+SENTENCE = re.compile(r".+?(?:[。！？؟।]+[\"'”’」』）)]*\s*|[.!?]+[\"'”’)]*(?=\s|$)\s*|\n+|$)")
 
 
 def units(text):
@@ -264,9 +263,11 @@ def main():
     arguments = parser.parse_args()
     data, part, count = arguments.data, arguments.part, arguments.texts
     rng = lambda name: random.Random(f"{SEED} {part} {name}")
+    r = rng("texts")
+
     def of(language, *names):
-        texts = unlike([row for name in names for row in founders(data, name, part, 300)])
-        return [(language, *row) for row in texts]
+        texts = [row for name in names for row in founders(data, name, part, 300)]
+        return [(language, *row) for row in unlike(r.sample(texts, min(len(texts), 3 * count)))]
 
     chinese = of("zh", "neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan")
     english = of("en", "extract_en_wcxb", "extract_en_articles", "real3_crossposts")

@@ -145,6 +145,12 @@ impl Options {
         Output::paths(path, names, has_shards)
     }
 
+    /// Returns true if `other` may become a shard of the output `path`.
+    #[must_use]
+    pub fn is_shard(path: &Path, other: &Path) -> bool {
+        crate::shards::is_shard(path, other)
+    }
+
     /// Returns true if documents are written.
     pub(super) fn copies(&self) -> bool {
         self.keep.is_some() || self.drop.is_some()

@@ -135,7 +135,12 @@ impl Output {
     /// The record cannot be written, or its format differs from that of the file.
     pub(crate) fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> Result<()> {
         self.switch_to(input)?;
-        self.add(record.len() as u64)?;
+        let ending = match framing {
+            Framing::Warc => 4,
+            Framing::Page => 0,
+            _ => 1,
+        };
+        self.add(record.len() as u64 + ending)?;
         if let Some((_, OutputFile::Page(path))) = &self.current {
             return write_page(path, record).with_context(|| format!("cannot write {}", path.display()));
         }

@@ -194,6 +194,11 @@ impl Arguments {
         self.shard_bytes.and(self.keep.as_deref()).map(|path| ("--keep", path))
     }
 
+    /// Returns true if this path may become that of a shard.
+    pub(crate) fn is_shard(&self, path: &Path) -> bool {
+        self.shards().is_some_and(|(_, kept)| Options::is_shard(kept, path))
+    }
+
     /// Returns the options as they were given on the command line.
     pub(crate) fn given_options(&self) -> Vec<String> {
         let paths = self

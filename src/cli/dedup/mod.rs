@@ -402,7 +402,7 @@ impl Run<'_> {
         let (started, checkpoints) = (self.started, self.checkpoints.clone());
         if let Ok(status) = status {
             self.parts.find_shards();
-            self.write_receipt(counts, documents)?;
+            self.write_receipt(counts, readings, documents)?;
             self.save(clusterer, readings, faults, status)?;
         } else {
             self.parts.set_continued_later(false);
@@ -599,6 +599,9 @@ fn check(
         ("--table", &arguments.table),
         ("--checkpoint", &arguments.checkpoint),
     ])?;
+    if arguments.kept.receipt().is_some() && arguments.warc_base.is_some() {
+        return Err(wrong("--receipt: cannot list the WARC files of --warc-base; leave one of them out"));
+    }
     if let Some(base) = &arguments.warc_base
         && base.to_string_lossy().starts_with("http")
     {
@@ -616,6 +619,14 @@ fn check(
     let read = inputs.iter().chain(arguments.kept.benchmarks()).cloned().chain(configured);
     let read: Vec<PathBuf> = read.collect();
     let outputs = outputs(arguments, below);
+    for (option, path) in outputs.iter().filter(|(option, _)| *option != "--keep") {
+        if arguments.kept.is_shard(path) {
+            return Err(wrong(format_args!(
+                "{option} {}: is the name of a shard of --keep; name another file",
+                path.display()
+            )));
+        }
+    }
     check_outputs(&outputs, &read, &folders)?;
     check_writable(&outputs)
 }

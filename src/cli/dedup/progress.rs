@@ -57,7 +57,8 @@ impl Progress {
         std::thread::spawn(move || {
             let (started, mut lines) = (Instant::now(), Lines::default());
             while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(TICK) {
-                let position = position(&read, processed.records());
+                let skipped: u64 = processed.skipped_in_words().iter().map(|(_, count)| count).sum();
+                let position = position(&read, processed.records() + skipped);
                 if ticking.is_hidden() {
                     let phase = match decided.load(Ordering::Relaxed) {
                         false => Phase::Deciding { bytes: position, bytes_total },

@@ -87,6 +87,8 @@ pub(crate) struct CompleteRun {
     pub run: u64,
     /// The exit status of the run.
     pub status: u8,
+    /// True if the run replaces files that exist.
+    overwrite: bool,
     /// The hash of the name of each file that the run has written, and its part.
     parts: Vec<(u64, PartState)>,
 }
@@ -321,7 +323,8 @@ impl Parts {
         }
         self.sync_folders()?;
         let (Some(record), Some(path)) = (&mut self.begun, &self.record) else { return Ok(()) };
-        let line = serde_json::to_string(&CompleteRun { run, status, parts })? + "\n";
+        let line =
+            serde_json::to_string(&CompleteRun { run, status, overwrite: self.overwrite, parts })? + "\n";
         let mut write = || {
             record.seek(io::SeekFrom::End(0))?;
             record.write_all(line.as_bytes())?;
@@ -411,6 +414,7 @@ impl Parts {
         let Some(path) = &self.record else { return Ok(()) };
         self.begun = Some(lock(path)?);
         self.listed = complete.parts.iter().map(|(name, _)| *name).collect();
+        self.overwrite |= complete.overwrite;
         self.rename()?;
         before_end()?;
         self.end()

@@ -39,8 +39,7 @@ pub const POSITION_KEY: &[u8] = b"position";
 /// suffix.
 const CANONICAL_SUFFIX: &[u8] = b"/canonical";
 /// Suffixes of the key of a crawl, after the log offset of the crawled page: for a change of the page, and for the end
-/// of the cluster that it has left. No two records have the same key, so nothing is lost if a changelog is
-/// still compacted.
+/// of the cluster that it has left. No two records have the same key.
 const CRAWL_SUFFIXES: [&[u8]; 2] = [b"/crawl", b"/ended"];
 /// Suffix of the key of texts, after the log offset of the last page.
 const TEXTS_SUFFIX: &[u8] = b"/texts";

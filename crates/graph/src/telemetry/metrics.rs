@@ -35,7 +35,7 @@ macro_rules! list {
     };
 }
 
-list! {
+list!(
     START_TIMESTAMP_SECONDS = gauge "leitong_start_timestamp_seconds" ""
         "Start of this instance, in seconds since 1970; its counters started at 0 then";
     PAGES_READ = counter "leitong_pages_read_total" "" "Messages read from the page topic";
@@ -143,7 +143,7 @@ list! {
          the queue was full";
     CLIENT_ERRORS = counter "leitong_client_errors_total" "client: admin, pages, log, cluster, reader, topic-ids"
         "Errors that librdkafka reported and recovers from";
-}
+);
 
 impl Metric {
     /// Adds `count` to a counter.

@@ -307,7 +307,7 @@ impl<'a> Topics<'a> {
                 problems.extend(found.filter(|(_, wanted, found)| **wanted != found.as_str()).map(|(name, wanted, found)| {
                     format!(
                         "has {name}={found}, but needs {wanted}: unexpired centroids would be lost, or expired ones kept; \
-                         change it with kafka-configs.sh"
+                         set cleanup.policy=delete,retention.ms=-1,retention.bytes=-1 in one request with kafka-configs.sh"
                     )
                 }));
             }

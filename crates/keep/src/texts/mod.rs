@@ -236,7 +236,9 @@ impl Texts {
                 added: self.added.unwrap_or_default(),
             };
             if let Some(row) = &mut rows {
-                let bytes = document.text.text.as_ref().map_or(0, |text| text.len() as u64);
+                let values = document.values.iter().flatten().chain(&document.text.text);
+                let bytes: usize = values.chain(&document.text.title).map(|value| value.len()).sum();
+                let bytes = (bytes + document.decision.url.len()) as u64;
                 self.output.write_row(0, (&*row, bytes), &annotation)?;
                 row.at += 1;
             } else {

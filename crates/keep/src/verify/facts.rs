@@ -115,7 +115,11 @@ impl<'a> Comparison<'a> {
     #[must_use]
     pub(super) fn compared(&self) -> Compared {
         let replaced = self.differences.iter().find(|other| other.kind >= Kind::Wording);
-        Compared { fillings: self.fillings(), replaced: replaced.map(|difference| self.shown(difference)) }
+        Compared {
+            fillings: self.fillings(),
+            replaced: replaced.map(|difference| self.shown(difference)),
+            kept_url: self.texts[1].known_url(),
+        }
     }
 
     /// Returns true if no more text is lost than is allowed, apart from own passages.

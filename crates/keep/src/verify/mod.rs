@@ -185,6 +185,8 @@ pub(crate) struct Compared {
     fillings: Vec<Filling>,
     /// The first place in which a word is replaced, as it is shown.
     replaced: Option<String>,
+    /// The url of the kept document.
+    kept_url: Option<String>,
 }
 
 /// Verifies the documents of a run, once all decisions and the choice are known.
@@ -291,14 +293,16 @@ impl<'a> Verifier<'a> {
                 let words = slots.words(decision.founded, &compared.fillings);
                 words.are_most && kept.insert(words.key)
             });
-            let Some(page) = page else { return Ok(again.push(decision)?) };
+            let Some(page) = page else {
+                return Ok(again.push(&Decision { compared: None, ..decision.clone() })?);
+            };
             counts.dropped -= 1;
             counts.count(Finding::FactsDiffer);
             self.keep(decision)?;
-            let differs = page.replaced.clone();
+            let (differs, kept_url) = (page.replaced.clone(), page.kept_url.clone());
             let check = decision.check.as_deref().cloned().unwrap_or_default();
-            let check = Some(Box::new(Check { finding: Finding::FactsDiffer, differs, ..check }));
-            Ok(again.push(&Decision { check, ..decision.clone() })?)
+            let check = Some(Box::new(Check { finding: Finding::FactsDiffer, differs, kept_url, ..check }));
+            Ok(again.push(&Decision { check, compared: None, ..decision.clone() })?)
         })?;
         Ok(again.finish()?)
     }

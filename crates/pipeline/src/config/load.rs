@@ -506,7 +506,7 @@ mod tests {
     fn settings_of_older_versions_are_ignored_at_their_defaults_and_refused_otherwise() {
         let old = "[extract]\nnodes_max = 300000\n[simhash]\nhash = \"${X:-xxh3}\"\n\
                    [word-network.near]\nsimilarity_above = 0.9\n[input.fields]\nwarc_file = []\n\
-                   [agglomerate-term]\ngap_share = 0.5\nterms_max = 20\n[i-match]\nterms_max = 20\n[admin]\nexemplars = false\n";
+                   [agglomerate-term]\ngap_share = 0.5\nterms_max = 20\n[i-match]\nterms_max = 20\nlexicons = 1\n[admin]\nexemplars = false\n";
         assert_eq!(parsed(old), Ok(Config::default()));
         let changed = "[extract]\nnodes_max = 300001\n[kafka.transaction]\nlinger_ms = \"soon\"\n[simhash.near]\n\
                        confirm = \"none\"\n[shingle]\nsize = 6\n[traces]\nendpoint = \"http://localhost:4318\"\n[admin]\n\
@@ -545,8 +545,7 @@ mod tests {
         assert_eq!((&*config.detector, &*setting(&config.simhash, "hash")), ("shingle", "\"sdbm\""));
         assert_eq!(config.simhash.near.confirm, Confirm::None);
         assert_eq!(config.segment, run.segment, "all other settings are those of the run");
-        let wrong =
-            "[kafka.properties]\n\"sasl.password\" = \"hunter2\"\n[extract]\nwalls = false\ndepth_max = 7\n";
+        let wrong = "[kafka.properties]\n\"sasl.password\" = \"hunter2\"\n[extract]\npage_kinds = false\ndepth_max = 7\n";
         let faults = variant(wrong).expect_err("other settings");
         assert_eq!(faults.len(), 3, "{faults:?}");
         assert!(faults.iter().all(|fault| !fault.contains("hunter2")), "{faults:?}");

@@ -77,7 +77,12 @@ const CONSTANTS: [(&str, &str); 23] = [
 ];
 
 /// Settings that were removed, each with its former default and advice for users who had changed it.
-const GONE: [(&str, &str, &str); 11] = [
+const GONE: [(&str, &str, &str); 16] = [
+    ("extract.walls", "true", "use extract.page_kinds"),
+    ("extract.credits", "true", "use extract.metadata"),
+    ("i-match.lexicons", "1", "there is one lexicon now"),
+    ("i-match.lexicon_leaves_out", "0.3", "there is one lexicon now"),
+    ("shingle.shingles_max", "4096", "shingle.sample bounds what is compared"),
     (
         "input.filter.literals",
         "[]",

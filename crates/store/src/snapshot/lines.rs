@@ -109,7 +109,7 @@ pub(super) struct LinesHead {
     /// Number of crawls counted so far. `None` if recrawls are not enabled.
     crawls: Option<u64>,
     crawls_dead_below: u64,
-    /// Number of texts inserted so far. `None` in tables of older versions.
+    /// Number of texts inserted so far. `None` in exports of version 1.
     #[serde(default)]
     texts: Option<u64>,
     #[serde(default)]

@@ -197,7 +197,7 @@ fn main_text(side: &Side, language: Language) -> Markup {
                 ))
             }
         }
-        @if let Some(page_kind) = page_kind { " · page kind: " (page_kind) }
+        @if let Some(page_kind) = page_kind { (language.say(" · page kind: ", " · 页面类型：")) (page_kind) }
     }
 }
 

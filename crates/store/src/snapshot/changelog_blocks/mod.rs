@@ -228,7 +228,9 @@ impl From<SnapshotError> for Unusable {
             SnapshotError::Io { path, error } => {
                 Self::Io(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
             }
-            SnapshotError::TooNew { found, known, .. } => Self::Format { found, known },
+            SnapshotError::TooNew { found, known, .. } | SnapshotError::TooOld { found, known, .. } => {
+                Self::Format { found, known }
+            }
             SnapshotError::Damaged { problem, .. } => Self::Damaged(problem),
             other => Self::Damaged(other.to_string()),
         }

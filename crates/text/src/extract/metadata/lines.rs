@@ -36,7 +36,7 @@ const TITLE_BYTES: u32 = 18;
 /// Minimum bytes of a chosen block that may be the start of the text instead of a line above it.
 const TEXT_BYTES: u32 = 90;
 
-/// Kinds of phrases in lines about the page: metadata and dates.
+/// Kinds of phrases in lines about the page: credit lines and dates.
 const SPEAKING: phrases::Phrases = 1 << phrases::CREDIT_LINES | 1 << phrases::DATE;
 
 /// Maximum length in bytes of a line that consists of an author's name.
