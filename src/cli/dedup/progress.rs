@@ -88,6 +88,7 @@ impl Progress {
 }
 
 /// The work that is being done.
+#[derive(Clone, Copy)]
 enum Phase {
     /// Pages are decided on: those of so many bytes of the inputs.
     Deciding { bytes: u64, bytes_total: Option<u64> },

@@ -291,9 +291,9 @@ mod tests {
             size: 12,
             near: 3,
             one_host: true,
-            canonical_page_id: "a".to_owned(),
+            canonical_page_id: Page::id_for_url(first_page),
             canonical_url: first_page.to_owned(),
-            example_page_id: "b".to_owned(),
+            example_page_id: Page::id_for_url("http://b.example/"),
             example_url: "http://b.example/".to_owned(),
         };
         Report {

@@ -237,7 +237,7 @@ impl Texts {
             };
             if let Some(row) = &mut rows {
                 let values = document.values.iter().flatten().chain(&document.text.text);
-                let bytes: usize = values.chain(&document.text.title).map(|value| value.len()).sum();
+                let bytes: usize = values.chain(&document.text.title).map(String::len).sum();
                 let bytes = (bytes + document.decision.url.len()) as u64;
                 self.output.write_row(0, (&*row, bytes), &annotation)?;
                 row.at += 1;

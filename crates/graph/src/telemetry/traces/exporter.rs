@@ -297,10 +297,10 @@ mod tests {
         (format!("http://{address}"), kept)
     }
 
-    fn settings(endpoint: String) -> Settings {
+    fn settings(endpoint: &str) -> Settings {
         let config = TracesConfig { enabled: true, ..TracesConfig::default() };
         let variables = |name: &str| match name {
-            "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.clone()),
+            "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.to_owned()),
             "OTEL_EXPORTER_OTLP_HEADERS" => Some("x-key=a%20b".to_owned()),
             "OTEL_BSP_SCHEDULE_DELAY" => Some("20".to_owned()),
             "OTEL_BSP_MAX_EXPORT_BATCH_SIZE" => Some("4".to_owned()),
@@ -325,7 +325,7 @@ mod tests {
         let (endpoint, kept) = collector(busy).await;
         let (queue, waiting) = mpsc::channel(100);
         let (ending, ended) = mpsc::channel(1);
-        let exporter = tokio::spawn(run(settings(endpoint), waiting, ended));
+        let exporter = tokio::spawn(run(settings(&endpoint), waiting, ended));
         for number in 0..10 {
             queue.send(named(number)).await.expect("room");
         }
@@ -353,7 +353,7 @@ mod tests {
         let partial = ExportResponse { partial_success: Some(partial) }.encode_to_vec();
         let (endpoint, kept) = collector(vec![(400, b"bad\r\n".to_vec()), (200, partial)]).await;
         let mut exporter =
-            Exporter { resource: Resource::default(), settings: settings(endpoint), warned: None, lost: 0 };
+            Exporter { resource: Resource::default(), settings: settings(&endpoint), warned: None, lost: 0 };
         exporter.send(&[named(0), named(1)]).await;
         assert_eq!(kept.lock().expect("no panic").len(), 1, "a refused batch is not sent again");
         assert!(exporter.warned.is_some() && exporter.lost == 0, "the first loss is logged");
