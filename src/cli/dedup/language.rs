@@ -2,7 +2,7 @@
 //!
 //! `whatlang` recognises 70 languages by their script and by groups of three letters. It goes by the script with most
 //! letters, so the letters of program code, names and markup would make a Japanese manual English: Latin letters do not
-//! count if there are at least an eighth as many of other scripts. The text's first [`LETTERS_MAX`] characters decide.
+//! count if there are at least an eighth as many of other scripts. The text's first 3,000 characters decide.
 
 use clap::Args;
 
