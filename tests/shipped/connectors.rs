@@ -133,6 +133,6 @@ fn a_field_that_does_not_exist_is_found() {
          a, JSONExtractBool(raw, 'same_urls') AS b",
     );
     let found: Vec<&str> = paths.iter().map(String::as_str).collect();
-    assert_eq!(found, ["metadata.published", "metadata.publisher", "kindd", "same_urls"]);
-    assert_eq!(unknown(found), ["metadata.published", "kindd", "same_urls"]);
+    assert_eq!(found, ["kindd", "metadata.published", "metadata.publisher", "same_urls"]);
+    assert_eq!(unknown(found), ["kindd", "metadata.published", "same_urls"]);
 }
