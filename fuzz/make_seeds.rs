@@ -131,17 +131,17 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
         let rank = Some(Rank::from_bytes([number as u8 + 1; 16]));
         let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid, rank };
         let record = new.to_record(&table, &**detector);
-        add(&record.key, record.value.as_deref());
-        values.push((log_offset, record.value.expect("a centroid")));
+        add(&record.key, Some(&record.value));
+        values.push((log_offset, record.value));
     }
     let page = Some(("page-40".into(), "http://b/40".into()));
     let canonical = Canonical { rank: Rank::from_bytes([9; 16]), page };
     let record = NewCanonical { number: 1, log_offset: 20, canonical }.into_record(&table);
-    add(&record.key, record.value.as_deref());
+    add(&record.key, Some(&record.value));
     let first = IDENTITY.position(&clusterer, 0, Some(8), &watermarks).expect("in memory");
-    add(b"position", ChangelogRecord::from_position(&first).value.as_deref());
+    add(b"position", Some(&ChangelogRecord::from_position(&first).value));
     let second = proto::Position { centroid_count: 2, dead_below: 1, oldest_log_offset: Some(20), ..first };
-    add(b"position", ChangelogRecord::from_position(&second).value.as_deref());
+    add(b"position", Some(&ChangelogRecord::from_position(&second).value));
     write("changelog", "three", &changelog);
 
     let folder = tempfile::tempdir().expect("a folder");

@@ -67,7 +67,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
         topics::send(
             &producer,
             &topic,
-            &Row { key: Some(record.key), value: record.value, ..Row::default() },
+            &Row { key: Some(record.key), value: Some(record.value), ..Row::default() },
         );
     }
     let identity = Identity {
@@ -87,7 +87,11 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     let message = message.expect("in memory");
     let message = proto::Position { centroid_count: count, oldest_log_offset: Some(0), ..message };
     let record = ChangelogRecord::from_position(&message);
-    topics::send(&producer, &topic, &Row { key: Some(record.key), value: record.value, ..Row::default() });
+    topics::send(
+        &producer,
+        &topic,
+        &Row { key: Some(record.key), value: Some(record.value), ..Row::default() },
+    );
     producer.flush(Duration::from_secs(120)).expect("delivered");
     installation
 }

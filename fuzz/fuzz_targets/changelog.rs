@@ -82,15 +82,15 @@ fn check(restored: Restored) {
         let rank = Some(canonical.rank);
         let new = NewCentroid { number, corpus: corpus.into(), fingerprint_hash, centroid, rank };
         let record = new.to_record(&message, &**DETECTOR);
-        again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
+        again.take(Some(&record.key), Some(&record.value)).expect("what is written is read");
         if canonical.page.is_some() {
             let new = NewCanonical { number, log_offset, canonical };
             let record = new.into_record(&message);
-            again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
+            again.take(Some(&record.key), Some(&record.value)).expect("what is written is read");
         }
     }
     let record = ChangelogRecord::from_position(&message);
-    again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
+    again.take(Some(&record.key), Some(&record.value)).expect("what is written is read");
     let again = again.finish(&IDENTITY, None).expect("it is whole");
     assert_eq!(again.clusterer.position(), position);
     let same: Vec<_> = again

@@ -13,3 +13,20 @@ pub fn push_varint(value: impl Into<u64>, bytes: &mut Vec<u8>) {
 pub fn take_varint<N: TryFrom<u64>>(bytes: &mut &[u8]) -> Option<N> {
     decode_varint(bytes).ok().and_then(|value| N::try_from(value).ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejects_numbers_that_are_too_large_or_cut_off() {
+        assert_eq!(take_varint::<u64>(&mut &[0x80; 3][..]), None);
+        assert_eq!(take_varint::<u64>(&mut &[0xff; 11][..]), None);
+        let above_64_bits = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2];
+        assert_eq!(take_varint::<u64>(&mut &above_64_bits[..]), None);
+        let mut bytes = Vec::new();
+        push_varint(1_u64 << 32, &mut bytes);
+        assert_eq!(take_varint::<u32>(&mut &bytes[..]), None);
+        assert_eq!(take_varint::<u64>(&mut &bytes[..]), Some(1 << 32));
+    }
+}

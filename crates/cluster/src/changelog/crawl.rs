@@ -15,7 +15,7 @@ impl CrawlChange {
     pub(super) fn into_record(self, position: &proto::Position) -> ChangelogRecord {
         let id = ClusterId::in_table(position, self.log_offset).to_bytes();
         let suffix = CRAWL_SUFFIXES[usize::from(self.what == Change::Ended)];
-        ChangelogRecord { key: [&id, suffix].concat(), value: Some(self.to_message().encode_to_vec()) }
+        ChangelogRecord { key: [&id, suffix].concat(), value: self.to_message().encode_to_vec() }
     }
 
     /// Returns the message of the change.

@@ -50,7 +50,7 @@ pub struct ChangelogRecord {
     /// [`POSITION_KEY`], or a cluster id with an optional suffix.
     pub key: Vec<u8>,
     /// The encoded message.
-    pub value: Option<Vec<u8>>,
+    pub value: Vec<u8>,
 }
 
 impl ChangelogRecord {
@@ -83,7 +83,7 @@ impl ChangelogRecord {
     /// Returns the position record with this message.
     #[must_use]
     pub fn from_position(message: &proto::Position) -> Self {
-        Self { key: POSITION_KEY.to_vec(), value: Some(message.encode_to_vec()) }
+        Self { key: POSITION_KEY.to_vec(), value: message.encode_to_vec() }
     }
 }
 
@@ -221,7 +221,7 @@ impl NewCentroid {
             Canonical { rank, page: None }.add_to(&mut message);
         }
         let key = ClusterId::in_table(position, centroid.log_offset).to_bytes();
-        ChangelogRecord { key: key.to_vec(), value: Some(message.encode_to_vec()) }
+        ChangelogRecord { key: key.to_vec(), value: message.encode_to_vec() }
     }
 }
 
@@ -238,7 +238,7 @@ impl NewCanonical {
         };
         canonical.add_to(&mut message);
         let id = ClusterId::in_table(position, log_offset).to_bytes();
-        ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: Some(message.encode_to_vec()) }
+        ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: message.encode_to_vec() }
     }
 }
 

@@ -200,8 +200,8 @@ impl Naive {
 pub(super) type Kept = Vec<(usize, ChangelogRecord)>;
 
 fn position_of(record: &ChangelogRecord) -> Option<proto::Position> {
-    let value = record.value.as_deref().filter(|_| record.key == POSITION_KEY)?;
-    Some(proto::Position::decode(value).expect("a position"))
+    let is_position = record.key == POSITION_KEY;
+    is_position.then(|| proto::Position::decode(&*record.value).expect("a position"))
 }
 
 fn last_position(kept: &Kept) -> Option<proto::Position> {
@@ -212,7 +212,7 @@ fn last_position(kept: &Kept) -> Option<proto::Position> {
 fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
     kept.iter().position(|(_, record)| {
         let id = record.key.as_slice().try_into().map(ClusterId::from_bytes);
-        record.value.is_some() && id.is_ok_and(|id| id.log_offset >= log_offset)
+        id.is_ok_and(|id| id.log_offset >= log_offset)
     })
 }
 
@@ -236,7 +236,7 @@ pub(super) fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Res
     let oldest = last.and_then(|last| last.oldest_log_offset).filter(|_| at_place);
     let from = oldest.and_then(|oldest| place(kept, oldest)).unwrap_or(0);
     for (_, record) in &kept[from..] {
-        restoration.take(Some(&record.key), record.value.as_deref())?;
+        restoration.take(Some(&record.key), Some(&record.value))?;
     }
     assert_eq!(restoration.missing(), None, "all was read");
     restoration.finish(&IDENTITY, None)
@@ -295,7 +295,7 @@ proptest! {
         prop_assert_eq!(outcomes, naive(&steps, expiry, longest, false));
         // Numbers have no gaps, whatever was deleted.
         let numbers = kept.iter().filter(|(_, record)| record.key.len() == 16).map(|(_, record)| {
-            let value = record.value.as_deref().expect("no tombstones");
+            let value = &*record.value;
             proto::Centroid::decode(value).expect("a centroid").number.expect("a number")
         });
         let numbers: Vec<u64> = numbers.collect();
@@ -337,7 +337,7 @@ proptest! {
             (0..kept.len()).filter(|at| kept[*at].1.key.ends_with(b"/texts")).collect();
         prop_assume!(!texts.is_empty());
         let lost = texts[lost.index(texts.len())];
-        let value = kept[lost].1.value.as_deref().expect("no tombstones");
+        let value = &*kept[lost].1.value;
         let record = proto::Centroid::decode(value).expect("texts").texts.expect("texts");
         let needed_from = last_position(&kept).expect("a position").texts_needed_from;
         let without = kept.iter().enumerate().filter(|(at, _)| *at != lost);
@@ -366,7 +366,7 @@ proptest! {
         let from = last.oldest_log_offset.and_then(|oldest| place(&kept, oldest)).unwrap_or(kept.len());
         for (_, record) in kept[from..].iter().filter(|(_, record)| record.key != POSITION_KEY) {
             let id = ChangelogRecord::cluster_of(&record.key).expect("a key of Leitong");
-            let value = record.value.as_deref().expect("no tombstones");
+            let value = &*record.value;
             prop_assert_eq!(restoration.apply_snapshot(&last, id.log_offset, value), Ok(()));
         }
         prop_assert_eq!(restoration.apply_snapshot_position(last), Ok(()));
@@ -406,6 +406,19 @@ fn a_key_with_a_value_of_another_kind_is_damaged() {
 }
 
 #[test]
+fn records_of_other_versions_are_refused() {
+    let key = ClusterId { log_generation: 1, log_partition: 0, log_offset: 5 }.to_bytes();
+    let taken = |format_version| {
+        let value = proto::Centroid { format_version, ..Default::default() }.encode_to_vec();
+        let rules = ClusterRules::expiry_only(ExpiryConfig::default());
+        Restoration::new(Arc::new(OnALine), rules).take(Some(&key), Some(&value))
+    };
+    assert!(matches!(taken(1), Err(RestoreError::Damaged(why)) if why.contains("format version 1")));
+    let newer = ChangelogRecord::FORMAT_VERSION_MAX + 1;
+    assert!(matches!(taken(newer), Err(RestoreError::TooNew { found }) if found == newer));
+}
+
+#[test]
 fn a_text_takes_some_twenty_bytes() {
     let texts: Vec<NewText> = (0..300)
         .map(|at| NewText {
@@ -417,9 +430,9 @@ fn a_text_takes_some_twenty_bytes() {
     let position = proto::Position { founded: Some(4_000_001), ..proto::Position::default() };
     let records: Vec<ChangelogRecord> = ChangelogRecord::from_texts(&texts, &position).collect();
     assert_eq!(records.len(), 1);
-    let bytes = records[0].key.len() + records[0].value.as_ref().map_or(0, Vec::len);
+    let bytes = records[0].key.len() + records[0].value.len();
     assert!((18..22).contains(&(bytes / texts.len())), "{} bytes a text", bytes / texts.len());
-    let message = proto::Centroid::decode(records[0].value.as_deref().expect("a value")).expect("texts");
+    let message = proto::Centroid::decode(&*records[0].value).expect("texts");
     let read = SeenText::from_message(&message.texts.expect("texts")).expect("whole");
     assert!(read.iter().eq(texts.iter().map(|new| &new.text)));
 }

@@ -24,7 +24,7 @@ impl ChangelogRecord {
                 ..proto::Centroid::default()
             };
             let id = ClusterId::in_table(position, last.log_offset).to_bytes();
-            Some(Self { key: [&id, TEXTS_SUFFIX].concat(), value: Some(message.encode_to_vec()) })
+            Some(Self { key: [&id, TEXTS_SUFFIX].concat(), value: message.encode_to_vec() })
         })
     }
 }

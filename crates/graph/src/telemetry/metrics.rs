@@ -215,14 +215,17 @@ pub fn install() -> anyhow::Result<PrometheusHandle> {
 
 /// Exports the counters of `leitong serve` at 0.
 pub fn begin_serving() {
-    START_TIMESTAMP_SECONDS.set(Timestamp::now().as_ms() as f64 / 1e3);
-    [&VERDICTS, &API_REQUESTS, &API_REFUSED].into_iter().for_each(Metric::begin);
+    begin_all(&[&VERDICTS, &API_REQUESTS, &API_REFUSED]);
 }
 
 /// Exports all counters at 0.
 pub fn begin() {
+    begin_all(ALL);
+}
+
+fn begin_all(metrics: &[&Metric]) {
     START_TIMESTAMP_SECONDS.set(Timestamp::now().as_ms() as f64 / 1e3);
-    ALL.iter().filter(|metric| metric.kind == "counter").for_each(|metric| metric.begin());
+    metrics.iter().filter(|metric| metric.kind == "counter").for_each(|metric| metric.begin());
 }
 
 /// Registers names and help texts with the recorder.

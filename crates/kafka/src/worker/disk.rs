@@ -110,7 +110,7 @@ impl DiskTable {
             return Ok(());
         }
         let mut position = position()?;
-        // A table of an older version has no numbers yet.
+        // The position may be older than the last centroid read.
         if position.founded != Some(table.founded()) || position.table_id.is_none() {
             return Ok(());
         }

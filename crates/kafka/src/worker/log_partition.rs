@@ -362,7 +362,7 @@ mod tests {
 
     /// Returns the texts in a changelog record, with their sequences.
     fn texts_of(record: &ChangelogRecord) -> Option<Vec<(u64, leitong_cluster::SeenText)>> {
-        let message = <proto::Centroid as prost::Message>::decode(record.value.as_deref()?).ok()?.texts?;
+        let message = <proto::Centroid as prost::Message>::decode(&*record.value).ok()?.texts?;
         let texts = leitong_cluster::SeenText::from_message(&message).expect("texts");
         Some((message.first..).zip(texts).collect())
     }
@@ -402,7 +402,7 @@ mod tests {
         }
         assert!(count("Dropped(Repeated") > 10 && count("Dropped(AfterGap") > 10);
         assert!(texts.len() > 10, "{} texts", texts.len());
-        assert!(changes.len() > 100 && changes.iter().all(|change| change.value.is_some()));
+        assert!(changes.len() > 100);
         for batch in [2, 7, 50, 1000] {
             let (taken, changes, position) = run(batch);
             for (one, other) in one_by_one.0.iter().zip(&taken) {

@@ -87,7 +87,7 @@ fn write<W: World>(
         return Ok(());
     }
     let NextSnapshot { file, position, changelog_offset, whole } = next;
-    // A position without numbers comes from an older version, which removes centroids by tombstones.
+    // A restore refuses a position without numbers.
     let Some(position) = position.filter(|position| position.founded.is_some()) else { return Ok(()) };
     anyhow::ensure!(whole, "the changelog ends inside a transaction");
     let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);

@@ -307,3 +307,25 @@ pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
     let path = path.to_owned();
     move |error| SnapshotError::Io { path: path.clone(), error }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_other_versions_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let begun = |format_version| {
+            let position = proto::Position { format_version, ..proto::Position::default() };
+            TableWriter::create(folder.path(), &position).and_then(TableWriter::finish).expect("a table");
+            let path = folder.path().join(FILE_NAME);
+            let begun = begin(&path).map(|_| ());
+            std::fs::remove_file(path).expect("removed");
+            begun
+        };
+        let [older, newer] = [FORMAT_VERSION - 1, FORMAT_VERSION + 1].map(begun);
+        assert!(matches!(older, Err(SnapshotError::TooOld { .. })), "{older:?}");
+        assert!(matches!(newer, Err(SnapshotError::TooNew { .. })), "{newer:?}");
+        assert!(begun(FORMAT_VERSION).is_ok());
+    }
+}

@@ -193,7 +193,7 @@ pub(super) fn outgoing<'a>(
         topic: &config.topics.centroids,
         partition: Some(log_partition),
         key: Some(&record.key),
-        value: record.value.as_ref(),
+        value: Some(&record.value),
         headers: &[],
     });
     outcomes.chain(changelog)

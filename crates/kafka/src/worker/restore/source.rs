@@ -56,8 +56,8 @@ impl fmt::Display for Source {
 }
 
 /// Returns the last position record, and the changelog offset from which a whole table can be read. If there
-/// is no position record, or an older version wrote it without numbers of centroids, returns `None` and the
-/// first offset of the changelog.
+/// is no position record, or it has no number of centroids and will be refused, returns `None` and the first
+/// offset of the changelog.
 pub(crate) fn find_beginning(
     changelog: &impl Reader,
     stop: impl Fn() -> bool,

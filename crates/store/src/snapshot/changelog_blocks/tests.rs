@@ -136,11 +136,11 @@ type Kept = Vec<(u64, ChangelogRecord)>;
 
 fn last_position(kept: &Kept) -> Option<proto::Position> {
     let last = kept.iter().rev().find(|(_, record)| record.key == POSITION_KEY)?;
-    proto::Position::decode(last.1.value.as_deref()?).ok()
+    proto::Position::decode(&*last.1.value).ok()
 }
 
 fn number_of(record: &ChangelogRecord) -> Option<u64> {
-    let value = record.value.as_deref().filter(|_| record.key.len() == 16)?;
+    let value = Some(&*record.value).filter(|_| record.key.len() == 16)?;
     proto::Centroid::decode(value).ok()?.number
 }
 
@@ -241,7 +241,7 @@ impl Worker {
 /// Returns the table at the end of the changelog, read from offset `from` on.
 fn read(mut restoration: Restoration, kept: &Kept, from: u64) -> Result<Clusterer, RestoreError> {
     for (_, record) in kept.iter().filter(|(offset, _)| *offset >= from) {
-        restoration.take(Some(&record.key), record.value.as_deref())?;
+        restoration.take(Some(&record.key), Some(&record.value))?;
     }
     assert_eq!(restoration.missing(), None, "all was read");
     let mut clusterer = restoration.finish(&IDENTITY, None)?.clusterer;
@@ -397,10 +397,10 @@ fn blocks_of_another_changelog_are_refused() {
     let of_other = |(offset, record): &(u64, ChangelogRecord)| {
         let mut record = record.clone();
         if number_of(&record).is_some_and(|number| number > 100) {
-            let value = record.value.take().unwrap_or_default();
+            let value = std::mem::take(&mut record.value);
             let mut centroid = proto::Centroid::decode(&*value).expect("a centroid");
             centroid.log_offset += 1;
-            record.value = Some(centroid.encode_to_vec());
+            record.value = centroid.encode_to_vec();
             *record.key.last_mut().expect("a key") += 1;
         }
         (*offset, record)
@@ -414,7 +414,7 @@ fn blocks_of_another_changelog_are_refused() {
     let of_position = |change: &dyn Fn(&mut proto::Position)| {
         let mut kept = kept.clone();
         let (_, last) = kept.last_mut().expect("a position");
-        let mut position = proto::Position::decode(last.value.as_deref().unwrap_or_default()).expect("whole");
+        let mut position = proto::Position::decode(&*last.value).expect("whole");
         change(&mut position);
         *last = ChangelogRecord::from_position(&position);
         refused(&kept)
