@@ -99,8 +99,8 @@ enum Phase {
 /// Lines for a log.
 #[derive(Default)]
 struct Lines {
-    /// Time of the last line, and the documents that were written then.
-    last: (Duration, u64),
+    /// Time of the last line, and the documents that were written then, if it was about writing.
+    last: (Duration, Option<u64>),
 }
 
 impl Lines {
@@ -110,7 +110,7 @@ impl Lines {
         if elapsed < self.last.0 + LINE_EVERY {
             return None;
         }
-        let (since, written_before) = std::mem::replace(&mut self.last, (elapsed, 0));
+        let (since, written_before) = std::mem::replace(&mut self.last, (elapsed, None));
         let left = |done: u64, all: u64, took: Duration| match all.saturating_sub(done) as f64 / done as f64 {
             share if share.is_finite() => {
                 format!(", about {} left", HumanDuration(took.mul_f64(share)))
@@ -127,14 +127,14 @@ impl Lines {
                 format!("progress: {pages} pages, {rate:.0}/s, {duplicates} duplicates{of}")
             }
             Phase::Writing { written } => {
-                self.last.1 = written;
-                let took = elapsed - since;
-                let new = written - written_before;
-                let rate = new as f64 / took.as_secs_f64();
-                let of = left(new, new + pages.saturating_sub(written), took);
-                format!(
-                    "progress: all {pages} pages are decided on, {written} documents written, {rate:.0}/s{of}"
-                )
+                self.last.1 = Some(written);
+                // Many are written before all pages are decided on, so the first line knows no rate.
+                let rate = written_before.map_or_else(String::new, |before| {
+                    let (new, took) = (written - before, elapsed - since);
+                    let rate = new as f64 / took.as_secs_f64();
+                    format!(", {rate:.0}/s{}", left(new, new + pages.saturating_sub(written), took))
+                });
+                format!("progress: all {pages} pages are decided on, {written} documents written{rate}")
             }
         })
     }
@@ -170,13 +170,13 @@ mod tests {
             "from a pipe"
         );
         assert_eq!(
-            line(90, writing(0), 2_400).as_deref(),
-            Some("progress: all 2400 pages are decided on, 0 documents written, 0/s")
+            line(90, writing(300), 2_400).as_deref(),
+            Some("progress: all 2400 pages are decided on, 300 documents written")
         );
         assert_eq!(
-            line(120, writing(600), 2_400).as_deref(),
+            line(120, writing(900), 2_400).as_deref(),
             Some(
-                "progress: all 2400 pages are decided on, 600 documents written, 20/s, about 2 minutes left"
+                "progress: all 2400 pages are decided on, 900 documents written, 20/s, about 75 seconds left"
             )
         );
     }
