@@ -8,7 +8,6 @@
 //! its cluster, or when `pages_max` others have been counted after it. Memory: see [`Crawls::bytes`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::iter::successors;
 
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
@@ -129,28 +128,16 @@ pub(super) struct Crawls {
     counted: u64,
     /// Crawls below this sequence are evicted.
     dead_below: u64,
-    /// The crawls by sequence, so oldest first.
-    crawls: BTreeMap<u64, Member>,
+    /// The crawls by sequence, so oldest first, each with the number of its cluster's centroid.
+    crawls: BTreeMap<u64, (Crawl, u64)>,
     /// The sequences of the crawls, by key.
     by_url: HashMap<u128, u64>,
-    /// The oldest and the youngest crawl of each cluster, by the number of its centroid.
-    clusters: BTreeMap<u64, (u64, u64)>,
+    /// The sequences of the crawls, by the number of their cluster's centroid.
+    by_cluster: BTreeSet<(u64, u64)>,
     /// The numbers of clusters without pages.
     ended: BTreeSet<u64>,
     /// Bytes of page ids, urls and fingerprints.
     text_bytes: usize,
-}
-
-/// A crawl, linked to its neighbours in the cluster.
-#[derive(Debug)]
-struct Member {
-    crawl: Crawl,
-    /// The number of the cluster's centroid.
-    cluster: u64,
-    /// The sequence of the next older crawl in the cluster.
-    older: Option<u64>,
-    /// The sequence of the next younger crawl in the cluster.
-    younger: Option<u64>,
 }
 
 impl Crawls {
@@ -162,7 +149,7 @@ impl Crawls {
             dead_below: 0,
             crawls: BTreeMap::new(),
             by_url: HashMap::new(),
-            clusters: BTreeMap::new(),
+            by_cluster: BTreeSet::new(),
             ended: BTreeSet::new(),
             text_bytes: 0,
         })
@@ -182,8 +169,8 @@ impl Crawls {
 
     /// Returns the last crawl of this url and the number of its cluster. `key` is the key of the url.
     pub(super) fn get(&self, key: u128, url: &str) -> Option<(&Crawl, u64)> {
-        let member = self.crawls.get(self.by_url.get(&key)?)?;
-        (*member.crawl.url == *url).then_some((&member.crawl, member.cluster))
+        let (crawl, cluster) = self.crawls.get(self.by_url.get(&key)?)?;
+        (*crawl.url == *url).then_some((crawl, *cluster))
     }
 
     /// Applies a change that was or will be written to the changelog.
@@ -203,53 +190,36 @@ impl Crawls {
         let sequence = crawl.sequence;
         self.by_url.insert(crawl.key, sequence);
         self.text_bytes += bytes_of(&crawl);
-        let ends = self.clusters.entry(cluster).or_insert((sequence, sequence));
-        let older = (ends.1 != sequence).then_some(ends.1);
-        ends.1 = sequence;
-        if let Some(older) = older.and_then(|older| self.crawls.get_mut(&older)) {
-            older.younger = Some(sequence);
-        }
-        self.crawls.insert(sequence, Member { crawl, cluster, older, younger: None });
+        self.by_cluster.insert((cluster, sequence));
+        self.crawls.insert(sequence, (crawl, cluster));
         self.counted = self.counted.max(sequence + 1);
         self.evict_surplus();
     }
 
     fn remove(&mut self, key: u128) {
         let Some(sequence) = self.by_url.remove(&key) else { return };
-        let Some(Member { crawl, cluster, older, younger }) = self.crawls.remove(&sequence) else { return };
+        let Some((crawl, cluster)) = self.crawls.remove(&sequence) else { return };
         self.text_bytes -= bytes_of(&crawl);
-        if let Some(member) = older.and_then(|older| self.crawls.get_mut(&older)) {
-            member.younger = younger;
-        }
-        if let Some(member) = younger.and_then(|younger| self.crawls.get_mut(&younger)) {
-            member.older = older;
-        }
-        match (older, younger, self.clusters.get_mut(&cluster)) {
-            (None, None, _) => {
-                self.clusters.remove(&cluster);
-            }
-            (None, Some(younger), Some(ends)) => ends.0 = younger,
-            (Some(older), None, Some(ends)) => ends.1 = older,
-            _ => {}
-        }
+        self.by_cluster.remove(&(cluster, sequence));
     }
 
     /// Evicts crawls beyond `pages_max`.
     fn evict_surplus(&mut self) {
         self.dead_below = self.dead_below.max(self.counted.saturating_sub(self.pages_max));
-        while let Some((sequence, member)) = self.crawls.first_key_value()
+        while let Some((sequence, (crawl, _))) = self.crawls.first_key_value()
             && *sequence < self.dead_below
         {
-            self.remove(member.crawl.key);
+            self.remove(crawl.key);
         }
     }
 
     /// Evicts the crawls of clusters below this number.
     pub(super) fn evict_below(&mut self, number: u64) {
-        while let Some((cluster, (oldest, _))) = self.clusters.first_key_value()
-            && *cluster < number
-        {
-            self.remove(self.crawls[oldest].crawl.key);
+        while self.by_cluster.first().is_some_and(|(cluster, _)| *cluster < number) {
+            let oldest = self.by_cluster.pop_first().and_then(|(_, oldest)| self.crawls.get(&oldest));
+            if let Some(key) = oldest.map(|(crawl, _)| crawl.key) {
+                self.remove(key);
+            }
         }
         while self.ended.first().is_some_and(|ended| *ended < number) {
             self.ended.pop_first();
@@ -264,19 +234,17 @@ impl Crawls {
     /// Returns the next canonical page of the cluster: among its oldest pages the one with the best rank, and
     /// the oldest of those.
     pub(super) fn successor(&self, cluster: u64) -> Option<&Crawl> {
-        let (oldest, _) = self.clusters.get(&cluster)?;
-        let member = |sequence: &u64| self.crawls.get(sequence);
-        let members = successors(member(oldest), |member_at| member_at.younger.as_ref().and_then(member));
-        let pages = members.take(SUCCESSORS_MAX).map(|member| &member.crawl);
+        let pages = self.by_cluster.range((cluster, 0)..=(cluster, u64::MAX)).take(SUCCESSORS_MAX);
+        let pages = pages.filter_map(|(_, sequence)| Some(&self.crawls.get(sequence)?.0));
         pages.reduce(|best, page| if page.rank.is_preferred_to(best.rank) { page } else { best })
     }
 
     /// Returns all known crawls, as changes that restore them. Their `log_offset` is 0.
     pub(super) fn changes(&self) -> impl Iterator<Item = CrawlChange> {
-        let crawled = self.crawls.values().map(|member| CrawlChange {
+        let crawled = self.crawls.values().map(|(crawl, cluster)| CrawlChange {
             log_offset: 0,
-            cluster: member.cluster,
-            what: Change::Crawled(Box::new(member.crawl.clone())),
+            cluster: *cluster,
+            what: Change::Crawled(Box::new(crawl.clone())),
         });
         let ended = self.ended.iter();
         crawled.chain(ended.map(|ended| CrawlChange { log_offset: 0, cluster: *ended, what: Change::Ended }))
@@ -289,12 +257,12 @@ impl Crawls {
 
     /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
-        self.crawls.len() * (size_of::<Member>() + PLACES_BYTES) + self.text_bytes
+        self.crawls.len() * (size_of::<(Crawl, u64)>() + PLACES_BYTES) + self.text_bytes
     }
 }
 
 /// Memory per crawl in the three maps, including their free slots, in bytes.
-const PLACES_BYTES: usize = 96;
+const PLACES_BYTES: usize = 120;
 
 fn bytes_of(crawl: &Crawl) -> usize {
     crawl.page_id.len() + crawl.url.len() + crawl.fingerprint.len()

@@ -3,104 +3,151 @@
 //! In: the decisions of the run, and the inputs again if the choice depends on the documents themselves (`--prefer`,
 //! `--one-per`). Out: a [`Choice`]; an error if no document has the field that the options name.
 
+use super::Decision;
 use super::fields::Field;
 use super::guard::Sources;
 use super::options::Options;
-use super::prefer::{Choice, Prefer, Rules};
-use super::rank::{Needs, Ranked, Ranker};
+use super::prefer::{Choice, Prefer, Rank, Rules};
 use super::spool::Spooled;
 use crate::error::{Error, Result};
 use leitong_base::terminal;
-use leitong_formats::SecondReading;
+use leitong_formats::{Original, SecondReading};
 
 /// Chooses the documents to keep. `reading` reads the inputs again, with the given fields. If the documents had to be
-/// read, also returns their sources.
+/// ranked, also returns their sources.
 pub(super) fn choose(
     options: &Options,
     rules: Rules,
     reading: impl FnOnce(Vec<String>) -> SecondReading,
     spooled: &mut Spooled,
 ) -> Result<(Choice, Option<Sources>)> {
-    let needs = Needs {
-        prefer: options.prefer.clone(),
-        one_per: options.one_per.clone(),
-        source: options.by.clone().filter(|_| options.source_removed_max.is_some()),
-    };
     if options.keeps_first(rules) {
         return Ok((Choice::first(rules), None));
     }
-    let mut ranker = Ranker::new(reading(needs.fields()), needs, Choice::ranked(rules));
-    spooled.each(|_, decision| ranker.rank(decision))?;
-    let ranked = ranker.finish();
-    check_fields(options, &ranked)?;
-    Ok((ranked.choice, Some(ranked.sources)))
-}
-
-/// Rejects fields that no document has, and reports how many documents lack them.
-fn check_fields(options: &Options, ranked: &Ranked) -> Result<()> {
-    let prefer = &options.prefer;
-    let value = match prefer {
-        Prefer::Highest(pointer) | Prefer::Lowest(pointer) => Some(format!("number or date at {pointer}")),
-        Prefer::Newest | Prefer::Oldest => Some("time of fetch (fetched_at)".to_owned()),
-        Prefer::Published => Some("date of publication".to_owned()),
-        Prefer::First | Prefer::Longest => None,
+    let (prefer, one_per) = (&options.prefer, options.one_per.as_ref());
+    let source = options.by.as_ref().filter(|_| options.source_removed_max.is_some());
+    let columns = one_per.into_iter().chain(source).filter_map(Field::column);
+    let reading = reading(prefer.field().into_iter().chain(columns).collect());
+    let mut ranker = Ranker {
+        reading,
+        prefer,
+        one_per,
+        source,
+        choice: Choice::ranked(rules),
+        documents: 0,
+        lacking: 0,
+        dates_and_numbers: (0, 0),
+        lacking_group: 0,
+        sources: Sources::default(),
     };
-    if let Some(value) = value {
-        let option = format!("--prefer {prefer}");
-        let lack =
-            Lack { option: &option, value: &value, lacking: ranked.lacking, documents: ranked.documents };
-        // Nobody knows in advance if pages state a date, so the option is not an error even if none does.
-        if *prefer != Prefer::Published {
-            lack.reject_if_all()?;
-        }
-        lack.note("documents that have one are preferred");
-        let (dates, numbers) = ranked.dates_and_numbers;
-        if dates > 0 && numbers > 0 {
-            terminal::note(format_args!(
-                "{option}: {dates} documents have a date and {numbers} a number, which cannot be compared; documents with a \
-                 number are preferred"
-            ));
-        }
-    }
-    if let Some(field) = &options.one_per {
-        let (option, value) = (format!("--one-per {field}"), format!("value of {field}"));
-        let lacking = ranked.lacking_group;
-        let lack = Lack { option: &option, value: &value, lacking, documents: ranked.documents };
-        // If no document has a host, the documents lack urls; the option itself is valid.
-        if *field != Field::Host {
-            lack.reject_if_all()?;
-        }
-        lack.note("they are one group");
-    }
-    Ok(())
+    spooled.each(|_, decision| ranker.rank(decision))?;
+    ranker.choice.end_offers();
+    ranker.check_fields()?;
+    Ok((ranker.choice, Some(ranker.sources)))
 }
 
-/// The documents without a value that an option needs.
-struct Lack<'a> {
-    option: &'a str,
-    value: &'a str,
-    lacking: u64,
+/// Ranks documents by a preference, and groups them by fields, which may depend on their content.
+struct Ranker<'a> {
+    /// The inputs, which are read only if the verdicts are not sufficient.
+    reading: SecondReading,
+    prefer: &'a Prefer,
+    /// The field that groups the documents of a cluster. One document per value is kept.
+    one_per: Option<&'a Field>,
+    /// The field whose values are sources, if the share of a source that may be dropped is limited.
+    source: Option<&'a Field>,
+    choice: Choice,
+    /// Number of documents so far.
     documents: u64,
+    /// Number of documents without the number or time that the preference needs.
+    lacking: u64,
+    /// Number of documents with a date, and with a number, at the pointer of the preference.
+    dates_and_numbers: (u64, u64),
+    /// Number of documents without a value of `one_per`.
+    lacking_group: u64,
+    sources: Sources,
 }
 
-impl Lack<'_> {
-    fn reject_if_all(&self) -> Result<()> {
-        let Self { option, value, lacking, documents } = self;
-        if lacking < documents || *documents == 0 {
-            return Ok(());
+impl Ranker<'_> {
+    /// Ranks the document of `decision`. Decisions must come in the order of the inputs.
+    fn rank(&mut self, decision: &Decision) -> Result<()> {
+        let from_verdict = self.prefer.rank_from_verdict(decision);
+        let mut fields = self.one_per.into_iter().chain(self.source);
+        let original = match fields.any(Field::needs_content) || from_verdict.is_none() {
+            true => Some(self.reading.find((decision.input, decision.number), |_, _| Ok::<_, Error>(()))?),
+            false => None,
+        };
+        let json = original.as_ref().and_then(Original::json);
+        let from_content = || json.map_or(Rank::None, |json| self.prefer.rank_from_content(json));
+        let rank = from_verdict.unwrap_or_else(from_content);
+        match rank {
+            Rank::None => self.lacking += 1,
+            Rank::Date(_) => self.dates_and_numbers.0 += 1,
+            Rank::Number(_) => self.dates_and_numbers.1 += 1,
+            Rank::Whole(_) => {}
         }
-        Err(Error::wrong_option(format_args!(
-            "{option}: none of the {documents} documents has a {value}; check the option, or leave it out. No document is \
-             written, and the table is not saved"
-        )))
+        let value = |field: Option<&Field>| field?.value(decision, json);
+        let group = value(self.one_per);
+        self.lacking_group += u64::from(self.one_per.is_some() && group.is_none());
+        self.choice.offer(self.documents, decision, rank, group.as_deref());
+        if self.source.is_some() {
+            self.sources.push(value(self.source).as_deref());
+        }
+        self.documents += 1;
+        Ok(())
     }
 
-    fn note(&self, effect: &str) {
-        let Self { option, value, lacking, documents } = self;
-        if *lacking > 0 {
+    /// Rejects fields that no document has, and reports how many documents lack them.
+    fn check_fields(&self) -> Result<()> {
+        let prefer = self.prefer;
+        let value = match prefer {
+            Prefer::Highest(pointer) | Prefer::Lowest(pointer) => {
+                Some(format!("number or date at {pointer}"))
+            }
+            Prefer::Newest | Prefer::Oldest => Some("time of fetch (fetched_at)".to_owned()),
+            Prefer::Published => Some("date of publication".to_owned()),
+            Prefer::First | Prefer::Longest => None,
+        };
+        if let Some(value) = value {
+            let option = format!("--prefer {prefer}");
+            // Nobody knows in advance if pages state a date, so the option is not an error even if none does.
+            let is_needed = *prefer != Prefer::Published;
+            let effect = "documents that have one are preferred";
+            self.check_lacking(&option, &value, self.lacking, is_needed, effect)?;
+            let (dates, numbers) = self.dates_and_numbers;
+            if dates > 0 && numbers > 0 {
+                terminal::note(format_args!(
+                    "{option}: {dates} documents have a date and {numbers} a number, which cannot be compared; documents \
+                     with a number are preferred"
+                ));
+            }
+        }
+        let Some(field) = self.one_per else { return Ok(()) };
+        let (option, value) = (format!("--one-per {field}"), format!("value of {field}"));
+        // If no document has a host, the documents lack urls; the option itself is valid.
+        self.check_lacking(&option, &value, self.lacking_group, *field != Field::Host, "they are one group")
+    }
+
+    /// Reports the documents without a value that an option needs, and rejects the option if it is needed and all lack it.
+    fn check_lacking(
+        &self,
+        option: &str,
+        value: &str,
+        lacking: u64,
+        is_needed: bool,
+        effect: &str,
+    ) -> Result<()> {
+        let documents = self.documents;
+        if is_needed && lacking == documents && documents > 0 {
+            return Err(Error::wrong_option(format_args!(
+                "{option}: none of the {documents} documents has a {value}; check the option, or leave it out. No \
+                 document is written, and the table is not saved"
+            )));
+        }
+        if lacking > 0 {
             terminal::note(format_args!(
                 "{lacking} of {documents} documents have no {value} ({option}); in their clusters, {effect}"
             ));
         }
+        Ok(())
     }
 }

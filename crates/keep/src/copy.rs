@@ -12,6 +12,7 @@ use super::revisit::{Referent, Referents, Response};
 use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
+use super::texts::counts::TextCounts;
 use crate::error::{Context, Error, Result};
 use crate::sink::copied::Copied;
 use crate::sink::{COPIED, Counts, Extent, Extents};
@@ -47,7 +48,7 @@ impl Copied {
     }
 
     /// Reports the counts.
-    pub(super) fn note(&self) {
+    fn note(&self) {
         let Self { kept, dropped, dropped_bytes, revisits, too_long, unreadable, .. } = self;
         terminal::note(format_args!(
             "documents: {kept} kept, {dropped} dropped ({:.1} MB before compression)",
@@ -80,6 +81,17 @@ pub(crate) struct Finished {
     pub copied: Copied,
     /// The accounts by source, if they were requested.
     pub accounts: Option<AccountsReport>,
+    /// Counts of the texts that were written, if any were.
+    texts: Option<TextCounts>,
+}
+
+impl Finished {
+    /// Reports the counts, also of what was cut out of texts if passages were.
+    pub(super) fn note(&self, cuts: bool) {
+        self.copied.note();
+        self.texts.iter().for_each(TextCounts::note);
+        self.texts.iter().filter(|_| cuts).for_each(TextCounts::note_cut);
+    }
 }
 
 /// Copies each document when its decision arrives.
@@ -244,14 +256,12 @@ impl Copier {
             keep_other_record(&mut self.outputs.keep, input, &original)?;
         }
         self.reading.end()?;
-        if let Some(texts) = self.outputs.texts {
-            texts.finish()?;
-        }
+        let texts = self.outputs.texts.map(|texts| texts.finish()).transpose()?;
         for output in [self.outputs.keep, self.outputs.drop].into_iter().flatten() {
             output.finish()?;
         }
         let accounts = self.accounts.map(|(field, accounts)| accounts.finish(field.to_string()));
-        Ok(Finished { copied: self.copied, accounts })
+        Ok(Finished { copied: self.copied, accounts, texts })
     }
 }
 

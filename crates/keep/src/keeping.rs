@@ -23,13 +23,11 @@ use super::report::Report;
 use super::revisit::Referents;
 use super::sizes::{Sizes, TableSizes};
 use super::spool::{Spool, Spooled};
-use super::texts::counts::TextCounts;
-use super::texts::{InputField, TextPlan, Texts};
+use super::texts::{InputField, Texts};
 use super::verify::table_texts::TableTexts;
 use super::verify::texts::TextFile;
 use super::verify::{self, LostMax, Verifier};
 use crate::error::{Context, Result};
-use crate::sink::copied::Copied;
 use crate::sink::whole_lines::WholeLines;
 use crate::sink::{COPIED, Counts, Extent, Sink};
 use leitong_formats::source::{InputNames, InputRules, Reading};
@@ -52,8 +50,6 @@ pub struct Keeping<'a> {
     writes_texts: bool,
     /// The parts of each copied document that are read again.
     again: Again,
-    /// Counts of the texts that are written, if any are.
-    text_counts: Arc<TextCounts>,
     benchmarks: Option<Benchmarks>,
     /// Counts of the run, to which the documents that are in no output are added.
     counts: Arc<Counts>,
@@ -89,7 +85,6 @@ impl<'a> Keeping<'a> {
         let forms: Vec<Form> = early.iter().map(|early| early.form.clone()).collect();
         let writes_texts = options.texts.is_some();
         let again = options.read_again();
-        let text_counts = Arc::new(TextCounts::default());
         let outputs = match options.copies() {
             true => {
                 let texts = options.texts.take();
@@ -102,7 +97,7 @@ impl<'a> Keeping<'a> {
                     checkpoints: checkpoints.as_ref(),
                     waits: !options.copies_at_once(rules),
                 };
-                Some(opening.outputs(texts, input_rules, &text_counts)?)
+                Some(opening.outputs(texts, input_rules)?)
             }
             false => None,
         };
@@ -118,7 +113,6 @@ impl<'a> Keeping<'a> {
             checkpoints,
             writes_texts,
             again,
-            text_counts,
             benchmarks,
             counts: Arc::default(),
         })
@@ -271,9 +265,8 @@ impl<'a> Keeping<'a> {
     pub fn finish<S: Sink>(mut self, sink: KeepSink<S>, table: Option<&TableOfRun<'_>>) -> Result<Value> {
         let Kept { mut copied, spooled, texts } = sink.finish()?;
         let Some(mut spooled) = spooled else {
-            copied.iter().for_each(|finished| finished.copied.note());
-            self.text_counts.note();
-            return Ok(json!({ "documents": copied.map(|finished| finished.copied) }));
+            let copied = copied.inspect(|finished| finished.note(false)).map(|finished| finished.copied);
+            return Ok(json!({ "documents": copied }));
         };
         if let (Some(texts), Some(benchmarks)) = (&texts, &self.benchmarks) {
             spooled = steps::compare(&mut spooled, texts, benchmarks, self.new_spool()?)?;
@@ -299,28 +292,24 @@ impl<'a> Keeping<'a> {
         if let Some(outputs) = self.outputs.take() {
             copied = Some(self.copy_now(outputs, (&mut spooled, texts.as_ref()), choice, table)?);
         }
-        let (copied, accounts) = copied.map(|finished| (finished.copied, finished.accounts)).unzip();
-        let accounts = accounts.flatten();
+        let accounts = copied.as_mut().and_then(|finished| finished.accounts.take());
         if let (Some(path), Some(accounts)) = (&self.options.accounts, &accounts) {
             accounts.write(path).with_context(|| format!("cannot write {}", path.display()))?;
         }
         let mut report_verified = None;
         if let Some(path) = &self.options.report {
             let languages = self.options.languages.then(|| self.counts.languages());
-            let counted = (copied, accounts, languages);
+            let counted = (copied.as_ref().map(|finished| finished.copied), accounts, languages);
             let report = Report::collect(&mut spooled, counted, self.benchmarks.is_some())?;
             report.write(path).with_context(|| format!("cannot write {}", path.display()))?;
             report_verified = report.verified;
         }
-        copied.iter().for_each(Copied::note);
-        self.text_counts.note();
-        if self.options.cuts() {
-            self.text_counts.note_cut();
-        }
+        let copied = copied.inspect(|finished| finished.note(self.options.cuts()));
         if let Some((counts, stored)) = verified {
             counts.note(stored);
         }
         let verified = verified.map(|(counts, _)| counts);
+        let copied = copied.map(|finished| finished.copied);
         Ok(json!({ "documents": copied, "verified": verified, "sample": report_verified }))
     }
 }
@@ -342,18 +331,15 @@ struct Opening<'o> {
 
 impl Opening<'_> {
     /// Opens all outputs. Kept documents are written as `texts`, if there are any, or unchanged.
-    fn outputs(
-        &self,
-        texts: Option<TextOptions>,
-        input_rules: &InputRules,
-        counts: &Arc<TextCounts>,
-    ) -> Result<Outputs> {
+    fn outputs(&self, texts: Option<TextOptions>, input_rules: &InputRules) -> Result<Outputs> {
         let (options, added) = (self.options, self.options.added());
         let unchanged = options.keep.as_ref().filter(|_| texts.is_none());
         let texts = match (&options.keep, texts) {
             (Some(path), Some(texts)) => {
                 InputField::check(&texts.fields, self.inputs, self.forms, input_rules)?;
-                Some(Box::new(self.texts(path, texts, counts)?))
+                let added = Added { cut: options.cuts(), ..added };
+                let plan = self.plan("keep", path, options.annotate.then_some(added));
+                Some(Box::new(Texts::open(plan, texts.fields, self.again.clone(), self.extent("keep"))?))
             }
             _ => None,
         };
@@ -376,28 +362,14 @@ impl Opening<'_> {
         added: Option<Added>,
     ) -> Result<Option<Output>> {
         let Some(path) = path else { return Ok(None) };
-        let checkpoints = self.checkpoint_folder().map(|folder| (name, folder.to_owned()));
-        let shard_bytes = self.options.shard_bytes.filter(|_| name == "keep");
-        let plan = Plan { path, names: self.names, shard_bytes, forms: self.forms, added, checkpoints };
-        match self.extent(name) {
-            None => Output::create(plan).map(Some),
-            Some(extent) => Output::resume(plan, extent).map(Some),
-        }
+        Output::begin(self.plan(name, path, added), self.extent(name)).map(Some)
     }
 
-    /// Opens the output `path` for texts, or continues it where it was at the checkpoint.
-    fn texts(&self, path: &Path, texts: TextOptions, counts: &Arc<TextCounts>) -> Result<Texts> {
-        let added = Added { cut: self.options.cuts(), ..self.options.added() };
-        let plan = TextPlan {
-            path: path.to_owned(),
-            shard_bytes: self.options.shard_bytes,
-            fields: texts.fields,
-            added: self.options.annotate.then_some(added),
-            again: self.again.clone(),
-            counts: Arc::clone(counts),
-            checkpoints: self.checkpoint_folder().map(Path::to_owned),
-        };
-        Texts::open(plan, self.extent("keep"))
+    /// Returns the parameters of the output `path`.
+    fn plan<'p>(&'p self, name: &'static str, path: &'p Path, added: Option<Added>) -> Plan<'p> {
+        let checkpoints = self.checkpoint_folder().map(|folder| (name, folder.to_owned()));
+        let shard_bytes = self.options.shard_bytes.filter(|_| name == "keep");
+        Plan { path, names: self.names, shard_bytes, forms: self.forms, added, checkpoints }
     }
 
     /// Returns the checkpoint folder, if documents are copied during the run.

@@ -42,7 +42,6 @@ pub(crate) mod output;
 pub(crate) mod parts;
 pub(crate) mod passages;
 pub(crate) mod prefer;
-mod rank;
 pub(crate) mod report;
 pub(crate) mod revisit;
 mod shards;
@@ -76,7 +75,7 @@ pub use verify::{LostMax, TextCompressor};
 pub const TEXTS_FORMAT_VERSION: u32 = verify::table_texts::TableTexts::FORMAT_VERSION;
 
 /// The part of a verdict that decides if its document is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decision {
     /// The index of the document's input, from 0.
     pub(crate) input: usize,
@@ -141,8 +140,6 @@ impl Decision {
             kind: verdict.kind,
             reason: verdict.reason,
             share: verdict.share.filter(|_| verdict.kind != Kind::Unique).map(|share| share.0),
-            language: None,
-            title: None,
             page_id: verdict.page_id.clone(),
             url: verdict.url.clone(),
             cluster_id: verdict.cluster_id.map(|id| id.to_string()),
@@ -152,11 +149,7 @@ impl Decision {
             text_chars: verdict.text_chars.unwrap_or(0),
             fetched_at_ms: verdict.fetched_at.map(Timestamp::as_ms),
             published_at_ms: published_at.map(|time| time.earliest_ms()),
-            text: None,
-            written: None,
-            check: None,
-            compared: None,
-            benchmark: None,
+            ..Self::default()
         }
     }
 
@@ -164,27 +157,15 @@ impl Decision {
     #[cfg(test)]
     fn of_cluster(number: u64, founder: u64) -> Self {
         Self {
-            input: 0,
             number,
             kind: if number == founder { Kind::Unique } else { Kind::NearDuplicate },
-            reason: None,
-            share: None,
-            language: None,
-            title: None,
             page_id: number.to_string(),
             url: format!("http://host/{number}"),
             cluster_id: Some(founder.to_string()),
             founded: founder,
             canonical_page_id: Some(founder.to_string()),
             canonical_url: Some("http://founder/".to_owned()),
-            text_chars: 0,
-            fetched_at_ms: None,
-            published_at_ms: None,
-            text: None,
-            written: None,
-            check: None,
-            compared: None,
-            benchmark: None,
+            ..Self::default()
         }
     }
 

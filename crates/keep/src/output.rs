@@ -67,28 +67,22 @@ pub(crate) struct Plan<'a> {
 }
 
 impl Output {
-    /// Creates the output.
+    /// Creates the output, or continues it at `extent`, where an earlier run was. Everything after that is removed.
     ///
     /// # Errors
-    /// Two inputs have the same file name, or do not fit into one file, or a file cannot be written.
-    pub(crate) fn create(plan: Plan<'_>) -> Result<Self> {
+    /// Two inputs have the same file name, or do not fit into one file, or a file is too short or cannot be
+    /// written.
+    pub(crate) fn begin(plan: Plan<'_>, extent: Option<Extent>) -> Result<Self> {
         if is_folder(plan.path) {
             std::fs::create_dir_all(plan.path)
                 .with_context(|| format!("cannot write {}", plan.path.display()))?;
         }
         let mut output = Self::new(plan)?;
-        // Create the file even if nothing will be written to it.
-        output.switch_to(0)?;
-        Ok(output)
-    }
-
-    /// Continues where an earlier run was at `extent`. Everything after that is removed.
-    ///
-    /// # Errors
-    /// Two inputs have the same file name, or do not fit into one file, or a file is too short or cannot be
-    /// written.
-    pub(crate) fn resume(plan: Plan<'_>, extent: Extent) -> Result<Self> {
-        let mut output = Self::new(plan)?;
+        let Some(extent) = extent else {
+            // Create the file even if nothing will be written to it.
+            output.switch_to(0)?;
+            return Ok(output);
+        };
         let path = output.path_of(extent.file);
         let resumed = output.resumed(&path, extent);
         let resumed = resumed.with_context(|| format!("cannot continue writing {}", path.display()))?;

@@ -52,7 +52,7 @@ pub(crate) struct Report {
     /// The results of verification, if documents were verified.
     pub verified: Option<Verified>,
     /// The documents that contain a passage of a benchmark, if documents were compared with one.
-    pub benchmarks: Option<Vec<BenchmarkLine>>,
+    pub benchmarks: Option<Vec<DocumentLine<SharedPassage>>>,
     /// Number of documents by language, if languages are detected.
     pub languages: Option<BTreeMap<&'static str, Language>>,
     /// The accounts of the largest sources, if they were requested.
@@ -65,33 +65,27 @@ pub(crate) struct Verified {
     /// Number of documents by result.
     pub counts: Counts,
     /// Documents that are dropped although the kept document lacks some of their text, the longest lost passage first.
-    pub losses: Vec<CheckLine>,
+    pub losses: Vec<DocumentLine<Check>>,
     /// Documents that are kept because of verification, the longest passage that would be lost first.
-    pub kept: Vec<CheckLine>,
+    pub kept: Vec<DocumentLine<Check>>,
 }
 
-/// A verified document.
+/// A document with what is reported of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct CheckLine {
+pub(crate) struct DocumentLine<T> {
     /// The page id.
     pub page_id: String,
     /// The url.
     pub url: String,
-    /// The result.
+    /// The result of verification, or the passage of a benchmark that it contains.
     #[serde(flatten)]
-    pub check: Check,
+    pub what: T,
 }
 
-/// A document that contains a passage of a benchmark.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct BenchmarkLine {
-    /// The page id.
-    pub page_id: String,
-    /// The url.
-    pub url: String,
-    /// The passage.
-    #[serde(flatten)]
-    pub found: SharedPassage,
+impl<T: Clone> DocumentLine<T> {
+    fn new(decision: &Decision, what: &T) -> Self {
+        Self { page_id: decision.page_id.clone(), url: decision.url.clone(), what: what.clone() }
+    }
 }
 
 impl Verified {
@@ -99,15 +93,10 @@ impl Verified {
         self.counts.count(check.finding);
         let lines = if check.keeps() { &mut self.kept } else { &mut self.losses };
         let is_listed = check.keeps() || check.lost_letters > 0;
-        let is_longer = |line: &CheckLine| line.check.lost_letters < check.lost_letters;
+        let is_longer = |line: &DocumentLine<Check>| line.what.lost_letters < check.lost_letters;
         if is_listed && (lines.len() < NAMED_MAX || lines.last().is_some_and(is_longer)) {
-            let line = CheckLine {
-                page_id: decision.page_id.clone(),
-                url: decision.url.clone(),
-                check: check.clone(),
-            };
-            let at = lines.partition_point(|line| line.check.lost_letters >= check.lost_letters);
-            lines.insert(at, line);
+            let at = lines.partition_point(|line| line.what.lost_letters >= check.lost_letters);
+            lines.insert(at, DocumentLine::new(decision, check));
             lines.truncate(NAMED_MAX);
         }
     }
@@ -207,8 +196,7 @@ impl Report {
             if let (Some(lines), Some(found)) = (&mut benchmarks, &decision.benchmark)
                 && lines.len() < NAMED_MAX
             {
-                let (page_id, url) = (decision.page_id.clone(), decision.url.clone());
-                lines.push(BenchmarkLine { page_id, url, found: (**found).clone() });
+                lines.push(DocumentLine::new(decision, &**found));
             }
             if let Some(check) = &decision.check {
                 verified.get_or_insert_default().add(decision, check);

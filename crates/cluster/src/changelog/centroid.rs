@@ -22,14 +22,7 @@ impl Centroid {
             text_digest: self.text_digest.to_be_bytes().to_vec().into(),
             page_id: self.page_id.to_string(),
             url: self.url.to_string(),
-            number: None,
-            rank: None,
-            canonical_page_id: None,
-            canonical_url: None,
-            crawl: None,
-            withdrawn_key: None,
-            ended: None,
-            texts: None,
+            ..proto::Centroid::default()
         }
     }
 

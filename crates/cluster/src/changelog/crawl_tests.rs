@@ -1,16 +1,12 @@
 //! Tests of recrawls with changing owners, deletions and changing settings. The outcomes are compared with a
 //! list of all crawls, from which nothing is ever deleted.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
-use super::tests::{Act, DAY_MS, IDENTITY, Kept, act, delete, expiry, restored};
+use super::tests::{Act, DAY_MS, act, expiry, run_steps};
 use super::*;
-use crate::tests::{OnALine, apart};
-use crate::{
-    CanonicalConfig, ClusterRules, Decision, ExpiryConfig, Position, Preference, RecrawlsConfig, WhatIsLeft,
-};
+use crate::tests::apart;
+use crate::{CanonicalConfig, ClusterRules, Decision, ExpiryConfig, Preference, RecrawlsConfig, WhatIsLeft};
 use leitong_base::record::{FingerprintRecord, Outcome, Reason, TextDigest};
 
 /// The same value as in the tested module.
@@ -92,38 +88,11 @@ fn decide(clusterer: &mut Clusterer, step: &Step) -> StepOutcome {
     (cluster, recrawl)
 }
 
-/// Returns the outcomes of a worker whose owners change, and its changelog.
-fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool)) -> (Vec<StepOutcome>, Kept) {
-    let mut rules = rules(expiry, pages_max, longest);
-    let mut clusterer = Clusterer::new(Arc::new(OnALine), rules.clone(), Position::default());
-    clusterer.name_log(9);
-    clusterer.keep_journal();
-    let (mut kept, mut all, mut next) = (Kept::new(), Vec::new(), 0);
-    for step in steps {
-        all.push(decide(&mut clusterer, step));
-        let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
-        for record in clusterer.take_changes().records(&position, &OnALine) {
-            kept.push((next, record));
-            next += 1;
-        }
-        next += 1; // the transaction marker
-        let at_place = match &step.act {
-            Act::Nothing => continue,
-            Act::Delete(behind) => {
-                delete(&mut kept, *behind);
-                continue;
-            }
-            Act::Restore(at_place) => *at_place,
-            Act::Settings(settings) => {
-                rules.expiry = settings.clone();
-                rules.recrawls.pages_max = settings.centroids_max * 2;
-                true
-            }
-        };
-        clusterer = restored(&kept, &rules, at_place).expect("all records that count exist").clusterer;
-        clusterer.keep_journal();
-    }
-    (all, kept)
+/// Returns the outcomes of a worker whose owners change.
+fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool)) -> Vec<StepOutcome> {
+    run_steps(steps, rules(expiry, pages_max, longest), |step| &step.act, decide)
+        .expect("all records that count exist")
+        .0
 }
 
 /// The reference implementation. Nothing is ever removed from its lists.
@@ -280,7 +249,7 @@ proptest! {
     fn pages_are_known_whoever_owns_them(
         steps in steps(), expiry in expiry(), pages_max in 1..40_u64, longest in any::<bool>(),
     ) {
-        let (all, _) = run(&steps, &expiry, (pages_max, longest));
+        let all = run(&steps, &expiry, (pages_max, longest));
         prop_assert_eq!(all, naive(&steps, expiry, (pages_max, longest)));
     }
 }

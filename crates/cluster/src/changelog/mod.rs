@@ -172,20 +172,13 @@ impl Identity {
             app_hash: Some(self.app_hash).filter(|hash| *hash != 0),
             log_topic_id: id_bytes(self.topic_ids.log),
             changelog_topic_id: id_bytes(self.topic_ids.changelog),
-            blocks: None,
             founded: Some(clusterer.founded()),
-            table_id: None,
             dead_below: bounds.dead_below,
             dead_before_ms: bounds.dead_before.map(Timestamp::as_ms),
-            oldest_log_offset: None,
-            crawls: None,
-            crawls_dead_below: 0,
-            crawl_change_count: 0,
-            runs: Vec::new(),
             texts: Some(texts.counted),
             texts_dead_below: texts.dead_below,
             texts_needed_from: texts.needed_from,
-            text_count: 0,
+            ..proto::Position::default()
         })
     }
 }

@@ -217,7 +217,7 @@ fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
 }
 
 /// Deletes the records that an owner requests to delete if it lags by this many transactions.
-pub(super) fn delete(kept: &mut Kept, behind: usize) {
+fn delete(kept: &mut Kept, behind: usize) {
     let positions: Vec<(usize, proto::Position)> =
         kept.iter().filter_map(|(at, record)| Some((*at, position_of(record)?))).collect();
     if let Some((offset, known)) = positions.iter().rev().nth(behind) {
@@ -227,7 +227,7 @@ pub(super) fn delete(kept: &mut Kept, behind: usize) {
     }
 }
 
-pub(super) fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Restored, RestoreError> {
+fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Restored, RestoreError> {
     let last = last_position(kept).filter(|last| last.founded.is_some());
     let mut restoration = match &last {
         Some(last) => Restoration::up_to(last, Arc::new(OnALine), rules.clone()),
@@ -243,34 +243,48 @@ pub(super) fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Res
 }
 
 /// Returns the outcomes of a worker whose owners change, and its changelog.
-fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verdict>, Kept), RestoreError> {
-    let mut rules = rules(expiry, longest);
+pub(super) fn run_steps<S, V>(
+    steps: &[S],
+    mut rules: ClusterRules,
+    act: impl Fn(&S) -> &Act,
+    decide: impl Fn(&mut Clusterer, &S) -> V,
+) -> Result<(Vec<V>, Kept), RestoreError> {
     let mut clusterer = Clusterer::new(Arc::new(OnALine), rules.clone(), Position::default());
     clusterer.name_log(9);
     clusterer.keep_journal();
     let (mut kept, mut outcomes, mut next) = (Kept::new(), Vec::new(), 0);
     for step in steps {
-        outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
+        outcomes.push(decide(&mut clusterer, step));
         let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
         for record in clusterer.take_changes().records(&position, &OnALine) {
             kept.push((next, record));
             next += 1;
         }
         next += 1; // the transaction marker
-        let (settings, at_place) = match &step.act {
+        let at_place = match act(step) {
             Act::Nothing => continue,
             Act::Delete(behind) => {
                 delete(&mut kept, *behind);
                 continue;
             }
-            Act::Restore(at_place) => (rules.expiry.clone(), *at_place),
-            Act::Settings(settings) => (settings.clone(), true),
+            Act::Restore(at_place) => *at_place,
+            Act::Settings(settings) => {
+                rules.expiry = settings.clone();
+                rules.recrawls.pages_max = settings.centroids_max * 2;
+                true
+            }
         };
-        rules.expiry = settings;
         clusterer = restored(&kept, &rules, at_place)?.clusterer;
         clusterer.keep_journal();
     }
     Ok((outcomes, kept))
+}
+
+fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verdict>, Kept), RestoreError> {
+    let decide = |clusterer: &mut Clusterer, step: &Step| {
+        outcome(&clusterer.decide(Some(&record(step))).expect("in memory"))
+    };
+    run_steps(steps, rules(expiry, longest), |step| &step.act, decide)
 }
 
 fn naive(steps: &[Step], mut expiry: ExpiryConfig, longest: bool, falls: bool) -> Vec<Verdict> {

@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-use super::{Kind, Relation, Verdict};
+use super::{Relation, Verdict};
 use crate::ClusterId;
 use crate::log::entry::{Sent, metadata_message, source_message};
 use leitong_base::proto::{self, FORMAT_VERSION};
@@ -13,18 +13,12 @@ impl Verdict {
     #[must_use]
     pub fn to_protobuf(&self) -> Vec<u8> {
         let json = |value: Option<String>| value.filter(|json| json != "null");
-        let kind = match self.kind {
-            Kind::Unique => proto::Kind::Unique,
-            Kind::ExactDuplicate => proto::Kind::ExactDuplicate,
-            Kind::NearDuplicate => proto::Kind::NearDuplicate,
-            Kind::Undecidable => proto::Kind::Undecidable,
-        };
         proto::Verdict {
             format_version: FORMAT_VERSION,
             page_id: self.page_id.clone(),
             url: self.url.clone(),
             corpus: self.corpus.clone(),
-            kind: kind.into(),
+            kind: self.kind.number(),
             reason: self.reason.map(Reason::number),
             cluster_id: self.cluster_id.map(ClusterId::to_bytes).map(|id| id.to_vec().into()),
             canonical_page_id: self.canonical_page_id.clone(),

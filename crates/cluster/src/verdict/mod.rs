@@ -23,9 +23,10 @@ pub use recrawl::{LeftCluster, RecrawlNote};
 
 leitong_base::named! {
     /// The classification of a page.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum Kind {
         /// The page founds a new cluster.
+        #[default]
         Unique = "UNIQUE",
         /// The text equals the centroid's text, apart from white space and the width of characters.
         ExactDuplicate = "EXACT_DUPLICATE",

@@ -94,12 +94,6 @@ impl Messages {
 }
 
 impl Parts {
-    /// Returns the bytes of the description.
-    #[cfg(test)]
-    pub(super) fn head(&self) -> &[u8] {
-        &self.head
-    }
-
     /// Returns the description.
     pub(super) fn message(&self) -> Result<Message<'_>, Fault> {
         message(&self.head)
@@ -125,23 +119,30 @@ pub(super) fn rows_in(batch: &RecordBatch<'_>, body_bytes: u64) -> Result<u64, F
     if rows > rows_max { Err(Fault::File(format!("a batch claims {rows} rows"))) } else { Ok(rows) }
 }
 
-/// Checks that the buffers of a batch are in its body.
+/// Checks that the buffers of a batch are in its body, and returns the size of all when they are decompressed. A
+/// compressed buffer begins with its size, or with -1 if it is stored as it is; the library never writes more than that.
 ///
 /// # Errors
-/// A buffer is elsewhere.
-pub(super) fn check(batch: &RecordBatch<'_>, body: &Buffer) -> Result<(), Fault> {
-    let is_inside = |offset: i64, length: i64| {
-        let end = usize::try_from(offset).ok()?.checked_add(usize::try_from(length).ok()?)?;
-        (end <= body.len()).then_some(())
-    };
-    let mut buffers = batch.buffers().into_iter().flatten();
-    match buffers.find(|buffer| is_inside(buffer.offset(), buffer.length()).is_none()) {
-        Some(buffer) => Err(Fault::File(format!(
-            "a column claims {} bytes at {} of a batch with {}",
-            buffer.length(),
-            buffer.offset(),
-            body.len()
-        ))),
-        None => Ok(()),
+/// A buffer is not in the body, or all together are too large.
+pub(super) fn check(batch: &RecordBatch<'_>, body: &Buffer) -> Result<u64, Fault> {
+    let mut unpacked = if batch.compression().is_some() { 0 } else { body.len() as u64 };
+    for buffer in batch.buffers().into_iter().flatten() {
+        let values = || {
+            let start = usize::try_from(buffer.offset()).ok()?;
+            body.get(start..start.checked_add(usize::try_from(buffer.length()).ok()?)?)
+        };
+        let values = values().ok_or_else(|| {
+            let (bytes, at) = (buffer.length(), buffer.offset());
+            Fault::File(format!("a column claims {bytes} bytes at {at} of a batch with {}", body.len()))
+        })?;
+        if batch.compression().is_some() {
+            let size = values.first_chunk().map_or(0, |size| i64::from_le_bytes(*size));
+            unpacked = unpacked.saturating_add(u64::try_from(size).unwrap_or(values.len() as u64));
+        }
     }
+    if unpacked > BODY_BYTES_MAX {
+        let problem = "the columns of a batch have more bytes when decompressed than";
+        return Err(Fault::File(format!("{problem} {BODY_BYTES_MAX}; write the file with smaller batches")));
+    }
+    Ok(unpacked)
 }

@@ -7,7 +7,6 @@
 
 mod messages;
 mod rows;
-mod unpack;
 mod write;
 
 use std::io;

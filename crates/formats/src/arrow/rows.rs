@@ -12,7 +12,6 @@ use arrow_ipc::{self as ipc, DictionaryBatch, MessageHeader, MetadataVersion};
 use arrow_schema::SchemaRef;
 
 use super::messages::{BODY_BYTES_MAX, Messages, Parts, check, rows_in};
-use super::unpack::unpacked;
 use crate::source::record::{FramingError, framing_error};
 use crate::table::{Chunk, Chunks, DECODED_BYTES_MAX, Fault, OpenTable, guarded};
 
@@ -154,14 +153,6 @@ impl ArrowRows {
         version: MetadataVersion,
     ) -> Result<RecordBatch, Fault> {
         check(&batch, body)?;
-        let unpacked = unpacked(&batch, body, None)?;
-        let (batch, body) = match &unpacked {
-            Some(unpacked) => (
-                flatbuffers::root::<ipc::RecordBatch<'_>>(&unpacked.head).map_err(|error| damaged(&error))?,
-                &unpacked.body,
-            ),
-            None => (batch, body),
-        };
         let (schema, columns) = (Arc::clone(&self.file.schema), self.columns.as_deref());
         guarded(|| read_record_batch(body, batch, schema, &self.dictionaries, columns, &version))
     }
@@ -173,15 +164,7 @@ impl ArrowRows {
         };
         let (batch, message) = (dictionary.data().ok_or_else(no_content)?, parts.message()?);
         rows_in(&batch, body.len() as u64)?;
-        check(&batch, body)?;
-        let unpacked = unpacked(&batch, body, Some((dictionary.id(), dictionary.isDelta())))?;
-        let (dictionary, body) = match &unpacked {
-            Some(unpacked) => (
-                flatbuffers::root::<DictionaryBatch<'_>>(&unpacked.head).map_err(|error| damaged(&error))?,
-                &unpacked.body,
-            ),
-            None => (dictionary, body),
-        };
+        let unpacked = usize::try_from(check(&batch, body)?).unwrap_or(usize::MAX);
         self.dictionary_work += FIELD_WORK * self.file.schema.flattened_fields().len();
         let bytes = self.dictionary_bytes.entry(dictionary.id()).or_default();
         if dictionary.isDelta() {
@@ -189,7 +172,7 @@ impl ArrowRows {
         } else {
             *bytes = 0;
         }
-        *bytes += body.len();
+        *bytes = bytes.saturating_add(unpacked);
         let bytes = self.dictionary_bytes.values().copied().fold(0, usize::saturating_add);
         if bytes > DICTIONARY_BYTES_MAX || self.dictionary_work > DICTIONARY_WORK_MAX {
             let problem =
@@ -199,10 +182,6 @@ impl ArrowRows {
         let (schema, dictionaries) = (&self.file.schema, &mut self.dictionaries);
         guarded(|| read_dictionary(body, dictionary, schema, dictionaries, &message.version()))
     }
-}
-
-fn damaged(error: &flatbuffers::InvalidFlatbuffer) -> Fault {
-    Fault::File(error.to_string())
 }
 
 fn no_content() -> Fault {

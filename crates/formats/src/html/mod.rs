@@ -13,7 +13,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use super::form::Form;
 use super::format::{Format, Head, Opened, WantedRecords};
 use super::framing::Framing;
-use crate::source::record::{Payload, Record, Skipped, Source, framing_error};
+use crate::source::record::{Payload, Record, Source, framing_error};
 use crate::source::rules::InputRules;
 use leitong_base::record::Place;
 use leitong_text::page::{PageConfig, WarcKind, WarcRecord};
@@ -142,10 +142,6 @@ impl<R: Read + Send> Source for PageFile<R> {
             batch.push(Record { place, span: 0..bytes, payload });
         }
         Ok(false)
-    }
-
-    fn skipped(&self) -> Skipped {
-        Skipped::default()
     }
 }
 

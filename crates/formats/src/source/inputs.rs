@@ -185,10 +185,6 @@ mod tests {
         fn read_batch(&mut self, _: &mut Vec<Record>, _: usize) -> io::Result<bool> {
             Err(io::Error::from_raw_os_error(5))
         }
-
-        fn skipped(&self) -> Skipped {
-            Skipped::default()
-        }
     }
 
     /// A run over a thousand files must not end with just "Input/output error (os error 5)", without the name of the

@@ -225,7 +225,9 @@ pub trait Source: Send {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes: usize) -> io::Result<bool>;
 
     /// Returns counts of everything that was skipped so far.
-    fn skipped(&self) -> Skipped;
+    fn skipped(&self) -> Skipped {
+        Skipped::default()
+    }
 }
 
 /// Implements [`Source::read_batch`]: appends records from `next` until the next one might have to be waited

@@ -13,12 +13,11 @@ use std::fmt::Write as _;
 
 use arrow_array::cast::{AsArray, downcast_array};
 use arrow_array::types::{
-    ArrowDictionaryKeyType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type,
-    Decimal256Type, DecimalType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
+    Float16Type, Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_integer_array};
 use arrow_schema::{DataType, TimeUnit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -150,14 +149,10 @@ impl JsonWriter {
         }
         match array.data_type() {
             DataType::Boolean => self.json += if array.as_boolean().value(row) { "true" } else { "false" },
-            DataType::Int8 => self.number(array.as_primitive::<Int8Type>().value(row)),
-            DataType::Int16 => self.number(array.as_primitive::<Int16Type>().value(row)),
-            DataType::Int32 => self.number(array.as_primitive::<Int32Type>().value(row)),
-            DataType::Int64 => self.number(array.as_primitive::<Int64Type>().value(row)),
-            DataType::UInt8 => self.number(array.as_primitive::<UInt8Type>().value(row)),
-            DataType::UInt16 => self.number(array.as_primitive::<UInt16Type>().value(row)),
-            DataType::UInt32 => self.number(array.as_primitive::<UInt32Type>().value(row)),
-            DataType::UInt64 => self.number(array.as_primitive::<UInt64Type>().value(row)),
+            kind if kind.is_integer() => downcast_integer_array!(
+                array => self.number(array.value(row)),
+                _ => self.no_json()
+            ),
             DataType::Float16 => self.float(array.as_primitive::<Float16Type>().value(row).to_f64()),
             DataType::Float32 => self.float(array.as_primitive::<Float32Type>().value(row).into()),
             DataType::Float64 => self.float(array.as_primitive::<Float64Type>().value(row)),
@@ -184,7 +179,7 @@ impl JsonWriter {
                 let names = fields.iter().map(|field| field.name().as_str());
                 self.object(names.zip(columns), row);
             }
-            DataType::Dictionary(keys, _) => self.dictionary(array, row, keys, as_base64),
+            DataType::Dictionary(..) => self.dictionary(array, row, as_base64),
             DataType::Null => self.json += "null",
             _ => self.no_json(),
         }
@@ -254,29 +249,12 @@ impl JsonWriter {
         self.json += &array.value_as_string(row);
     }
 
-    fn dictionary(&mut self, array: &dyn Array, row: usize, keys: &DataType, as_base64: bool) {
-        match keys {
-            DataType::Int8 => self.dictionary_value::<Int8Type>(array, row, as_base64),
-            DataType::Int16 => self.dictionary_value::<Int16Type>(array, row, as_base64),
-            DataType::Int32 => self.dictionary_value::<Int32Type>(array, row, as_base64),
-            DataType::Int64 => self.dictionary_value::<Int64Type>(array, row, as_base64),
-            DataType::UInt8 => self.dictionary_value::<UInt8Type>(array, row, as_base64),
-            DataType::UInt16 => self.dictionary_value::<UInt16Type>(array, row, as_base64),
-            DataType::UInt32 => self.dictionary_value::<UInt32Type>(array, row, as_base64),
-            _ => self.dictionary_value::<UInt64Type>(array, row, as_base64),
-        }
-    }
-
-    fn dictionary_value<K: ArrowDictionaryKeyType>(
-        &mut self,
-        array: &dyn Array,
-        row: usize,
-        as_base64: bool,
-    ) {
-        let array = array.as_dictionary::<K>();
-        match array.key(row) {
-            Some(key) => self.value(array.values(), key, as_base64),
-            None => self.json += "null",
+    fn dictionary(&mut self, array: &dyn Array, row: usize, as_base64: bool) {
+        let one = array.slice(row, 1);
+        let one = one.as_any_dictionary();
+        match one.normalized_keys()[..] {
+            [key] => self.value(one.values(), key, as_base64),
+            _ => self.json += "null",
         }
     }
 }

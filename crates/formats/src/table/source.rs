@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 
 use super::columns::{Columns, RowLine};
 use super::{Chunk, Chunks, OpenTable};
-use crate::source::record::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
+use crate::source::record::{FramingError, Payload, ReadSoFar, Record, Source, fill};
 use crate::source::rules::InputRules;
 use leitong_base::record::Place;
 use leitong_text::page::Page;
@@ -121,9 +121,5 @@ impl<R: Chunks> Source for TableSource<R> {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
         // The rows of a file are available without waiting.
         fill(self, (batch, bytes_max), Self::next_record, |_| false)
-    }
-
-    fn skipped(&self) -> Skipped {
-        Skipped::default()
     }
 }

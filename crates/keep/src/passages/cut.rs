@@ -60,21 +60,20 @@ impl Cutter {
         let sentences = sentences(text, self.letters_min);
         let mut goes = vec![false; sentences.len()];
         let mut at = 0;
-        for stretch in &stretches {
+        let of_stretch = |stretch: &Range<usize>| {
             // The sentences before the next stretch. One that begins in this stretch may end in a later one.
             at += sentences[at..].partition_point(|sentence| sentence.at.end <= stretch.start);
-            let of_stretch = sentences[at..].partition_point(|sentence| sentence.at.start < stretch.end);
-            for (sentence, goes) in sentences[at..].iter().zip(&mut goes[at..]).take(of_stretch) {
+            at..at + sentences[at..].partition_point(|sentence| sentence.at.start < stretch.end)
+        };
+        let of_stretches: Vec<Range<usize>> = stretches.iter().map(of_stretch).collect();
+        for (stretch, places) in stretches.iter().zip(&of_stretches) {
+            for (sentence, goes) in sentences[places.clone()].iter().zip(&mut goes[places.clone()]) {
                 *goes |= stretch.start <= sentence.letters.start && sentence.letters.end <= stretch.end;
             }
         }
         goes_as_well(&sentences, &mut goes);
-        let mut at = 0;
-        for stretch in &stretches {
-            at += sentences[at..].partition_point(|sentence| sentence.at.end <= stretch.start);
-            let of_stretch = sentences[at..].partition_point(|sentence| sentence.at.start < stretch.end);
-            cut.left += u64::from(!goes[at..at + of_stretch].contains(&true));
-        }
+        let is_left = |places: &&Range<usize>| !goes[(*places).clone()].contains(&true);
+        cut.left += of_stretches.iter().filter(is_left).count() as u64;
         cut.passages = goes.chunk_by(|a, b| a == b).filter(|same| same[0]).count() as u64;
         if cut.passages > 0 {
             let out = without(text, &sentences, &goes);

@@ -27,7 +27,7 @@ use serde::Serialize;
 
 use super::letters::{WORD_LETTERS_MAX, count, words};
 use super::pieces::{Piece, Sampling};
-use super::sorted::{Fixed, Sorter, number};
+use super::sorted::{Fixed, Sorter, fixed};
 use super::{Limits, each_text};
 use crate::Decision;
 use crate::error::{Context, Error, Result};
@@ -53,18 +53,7 @@ struct Chosen {
     document: u32,
 }
 
-impl Fixed for Chosen {
-    const BYTES: usize = 12;
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.hash.to_le_bytes());
-        out.extend_from_slice(&self.document.to_le_bytes());
-    }
-
-    fn read(bytes: &[u8]) -> Self {
-        Self { hash: number::<8>(bytes, 0), document: number::<4>(bytes, 8) as u32 }
-    }
-}
+fixed!(Chosen { hash: u64, document: u32 });
 
 /// An occurrence of a frequent piece in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,20 +64,7 @@ struct Occurrence {
     document: u32,
 }
 
-impl Fixed for Occurrence {
-    const BYTES: usize = 20;
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.hash.to_le_bytes());
-        out.extend_from_slice(&self.site.to_le_bytes());
-        out.extend_from_slice(&self.document.to_le_bytes());
-    }
-
-    fn read(bytes: &[u8]) -> Self {
-        let (hash, site) = (number::<8>(bytes, 0), number::<8>(bytes, 8));
-        Self { hash, site, document: number::<4>(bytes, 16) as u32 }
-    }
-}
+fixed!(Occurrence { hash: u64, site: u64, document: u32 });
 
 /// A piece that is in many documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,23 +78,7 @@ struct Frequent {
     set: u64,
 }
 
-impl Fixed for Frequent {
-    const BYTES: usize = 28;
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.document.to_le_bytes());
-        out.extend_from_slice(&self.hash.to_le_bytes());
-        out.extend_from_slice(&self.documents.to_le_bytes());
-        out.extend_from_slice(&self.sites.to_le_bytes());
-        out.extend_from_slice(&self.set.to_le_bytes());
-    }
-
-    fn read(bytes: &[u8]) -> Self {
-        let short = |at| number::<4>(bytes, at) as u32;
-        let (document, documents, sites) = (short(0), short(12), short(16));
-        Self { document, hash: number::<8>(bytes, 4), documents, sites, set: number::<8>(bytes, 20) }
-    }
-}
+fixed!(Frequent { document: u32, hash: u64, documents: u32, sites: u32, set: u64 });
 
 /// A passage in its first document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,23 +94,12 @@ struct Span {
 struct Listed {
     /// `u64::MAX` minus the passage's bytes times its documents, so passages with the most bytes come first.
     rank: u64,
-    place: TextPlace,
+    /// The byte offset and the length of the line.
+    at: u64,
+    bytes: u32,
 }
 
-impl Fixed for Listed {
-    const BYTES: usize = 20;
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.rank.to_le_bytes());
-        out.extend_from_slice(&self.place.at.to_le_bytes());
-        out.extend_from_slice(&self.place.bytes.to_le_bytes());
-    }
-
-    fn read(bytes: &[u8]) -> Self {
-        let place = TextPlace { at: number::<8>(bytes, 8), bytes: number::<4>(bytes, 16) as u32 };
-        Self { rank: number::<8>(bytes, 0), place }
-    }
-}
+fixed!(Listed { rank: u64, at: u64, bytes: u32 });
 
 /// A line of the list.
 #[derive(Debug, Serialize)]
@@ -277,13 +226,13 @@ impl<'a> Search<'a> {
             )?;
             made?.into_iter().try_for_each(|(rank, line)| {
                 let place = unsorted.push(line.as_bytes()).context(CANNOT_STORE)?;
-                listed.push(Listed { rank, place })
+                listed.push(Listed { rank, at: place.at, bytes: place.bytes })
             })
         })?;
         let mut listed = listed.finish()?;
-        while let Some(Listed { place, .. }) = listed.next_record()? {
+        while let Some(Listed { at, bytes, .. }) = listed.next_record()? {
             self.counts.passages += 1;
-            let line = unsorted.read(place).context(CANNOT_STORE)?;
+            let line = unsorted.read(TextPlace { at, bytes }).context(CANNOT_STORE)?;
             lines.push_text(std::str::from_utf8(&line).map_err(io::Error::other)?)?;
         }
         lines.flush()?;

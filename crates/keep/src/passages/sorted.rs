@@ -29,12 +29,24 @@ pub(crate) trait Fixed: Copy + Ord + Send {
     fn read(bytes: &[u8]) -> Self;
 }
 
-/// Reads the little-endian number of `N` bytes at `at`.
-pub(super) fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
-    let mut number = [0; 8];
-    number[..N].copy_from_slice(&bytes[at..at + N]);
-    u64::from_le_bytes(number)
+/// Implements [`Fixed`] for a struct of numbers, which are written one after the other.
+macro_rules! fixed {
+    ($Record:ident { $($field:ident: $Number:ty),* }) => {
+        impl Fixed for $Record {
+            const BYTES: usize = 0 $(+ size_of::<$Number>())*;
+
+            fn write(&self, out: &mut Vec<u8>) {
+                $(out.extend_from_slice(&self.$field.to_le_bytes());)*
+            }
+
+            fn read(mut bytes: &[u8]) -> Self {
+                $(let $field = bytes.split_off(..size_of::<$Number>()).and_then(<[u8]>::first_chunk);)*
+                Self { $($field: $field.map_or(0, |bytes| <$Number>::from_le_bytes(*bytes))),* }
+            }
+        }
+    };
 }
+pub(super) use fixed;
 
 /// Collects records in any order.
 pub(crate) struct Sorter<T> {
@@ -184,20 +196,14 @@ mod tests {
 
     use super::*;
 
-    impl Fixed for (u64, u32) {
-        const BYTES: usize = 12;
-
-        fn write(&self, out: &mut Vec<u8>) {
-            out.extend_from_slice(&self.0.to_le_bytes());
-            out.extend_from_slice(&self.1.to_le_bytes());
-        }
-
-        fn read(bytes: &[u8]) -> Self {
-            (number::<8>(bytes, 0), number::<4>(bytes, 8) as u32)
-        }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    struct Pair {
+        first: u64,
+        second: u32,
     }
+    fixed!(Pair { first: u64, second: u32 });
 
-    fn sorted(records: &[(u64, u32)], budget: usize) -> (Vec<(u64, u32)>, usize) {
+    fn sorted(records: &[Pair], budget: usize) -> (Vec<Pair>, usize) {
         let folder = tempfile::tempdir().expect("a folder");
         let mut sorter = Sorter::new(folder.path(), budget);
         for record in records {
@@ -215,6 +221,8 @@ mod tests {
         fn records_come_in_order_whether_they_fit_into_memory_or_not(
             records in prop::collection::vec((0_u64..50, 0_u32..9), 0..700),
         ) {
+            let records: Vec<_> =
+                records.into_iter().map(|(first, second)| Pair { first, second }).collect();
             let mut expected = records.clone();
             expected.sort_unstable();
             prop_assert_eq!(&sorted(&records, 1 << 20), &(expected.clone(), 0));
@@ -227,7 +235,8 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_written_is_named() {
         let mut sorter = Sorter::new(Path::new("/no/such/folder"), 1);
-        let results: Vec<_> = (0..=TOGETHER_MIN as u64).map(|number| sorter.push((number, 0))).collect();
+        let mut push = |first| sorter.push(Pair { first, second: 0 });
+        let results: Vec<_> = (0..=TOGETHER_MIN as u64).map(&mut push).collect();
         let error = results.into_iter().find_map(Result::err).expect("it cannot be written");
         assert!(error.to_string().contains("/no/such/folder"), "{error}");
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -183,75 +182,4 @@ fn a_list_of_many_passages_of_one_document_costs_what_its_text_costs() {
         assert_eq!(lines.len(), documents[0].1.as_ref().expect("a text").lines().count() / 2);
     });
     assert!(grown < GROWTH_MAX, "{grown}");
-}
-
-fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::try_from(time).expect("it is not negative")
-}
-
-/// Prints the rate of each step. Documents are of 6 KB, one in three in Chinese; each has a footer, and a passage that
-/// twenty others have. Run it with `cargo test --release -p leitong-keep passages -- --ignored --nocapture`.
-#[test]
-#[ignore = "measures"]
-fn measures_documents_per_second() {
-    let mut random = Random::from_seed(1);
-    let planted: Vec<String> = (0..1_000).map(|at| prose(&mut random, 200, at % 3 == 0)).collect();
-    let footer = "share this page with friends\nall rights reserved by the owner\nterms of use and privacy\n";
-    let documents: Vec<Document> = (0..20_000)
-        .map(|number: usize| {
-            let is_chinese = number.is_multiple_of(3);
-            let [before, after] =
-                [0, 1].map(|_| prose(&mut random, if is_chinese { 950 } else { 2_850 }, is_chinese));
-            let passage = &planted[number % planted.len()];
-            (
-                format!("https://www.site{}.example/{number}", number % 97),
-                Some(format!("{before}{passage}{after}\n{footer}")),
-            )
-        })
-        .collect();
-    let folder = tempfile::tempdir().expect("a folder");
-    let (mut spooled, texts) = stored(folder.path(), &documents);
-    let mut benchmarks = Benchmarks::new(60, 1 << 30);
-    benchmarks.begin_file("eval.jsonl");
-    let others: Vec<String> = (100..20_000).map(|at| prose(&mut random, 300, at % 3 == 0)).collect();
-    for (item, text) in (1..).zip(planted[..100].iter().chain(&others)) {
-        benchmarks.add(item, &Value::from(text.as_str()), &str::to_owned).expect("room");
-    }
-    benchmarks.finish().expect("room");
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-    let bytes: usize = documents.iter().map(|(_, text)| text.as_ref().map_or(0, String::len)).sum();
-    println!("{} documents of {} bytes, one thread", documents.len(), bytes / documents.len());
-    let rate = |what: &str, begun: Duration| {
-        let seconds = (cpu_time() - begun).as_secs_f64();
-        println!("{what}: {:.0} documents/s of CPU time", documents.len() as f64 / seconds);
-    };
-    pool.install(|| {
-        let begun = cpu_time();
-        let searched = Spool::create(folder.path()).expect("a file");
-        let (_, found) = benchmarks.find_in_all(&mut spooled, &texts, searched).expect("room");
-        rate("--against", begun);
-        assert_eq!(found.documents, 2_000);
-        let choice = Choice::first(Rules::default());
-        let begun = cpu_time();
-        let mut search =
-            Search::new(Limits { memory_bytes: 32 << 20, ..LIMITS }, folder.path(), &texts, &choice);
-        let frequent = search.frequent(&mut spooled).expect("room");
-        rate("frequent pieces", begun);
-        let path = folder.path().join("passages.jsonl");
-        let mut lines = WholeLines::create(&path).expect("room");
-        let listing = cpu_time();
-        let counts = search.list(&mut spooled, &frequent, &mut lines).expect("room");
-        rate("the list", listing);
-        rate("--passages, both", begun);
-        println!("{} frequent pieces, {} passages", frequent.len(), counts.passages);
-        let cutter = cut::Cutter::new(60, frequent, std::sync::Arc::new(str::to_owned));
-        let begun = cpu_time();
-        let cut: u64 = documents
-            .iter()
-            .map(|(_, text)| cutter.cut(&mut text.clone().unwrap_or_default()).passages)
-            .sum();
-        rate("--cut without normalising", begun);
-        println!("{cut} passages cut");
-    });
 }

@@ -14,10 +14,11 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, TEMPLATE_PAGES_MIN, Verified};
+use super::{ClusterLine, DocumentLine, Report, SizeClass, TEMPLATE_PAGES_MIN, Verified};
 use crate::accounts::AccountsReport;
 use crate::passages::benchmark::SharedPassage;
 use crate::sink::Language;
+use crate::verify::Check;
 use leitong_base::markup::escape;
 use leitong_base::terminal;
 use leitong_text::page::Page;
@@ -167,13 +168,13 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<ReportTable> {
         ("kept: facts differ", counts.facts_differ),
         ("kept: could not be compared", counts.not_verified),
     ];
-    let row = |line: &CheckLine| {
-        let share = format!("{:.1} %", 100.0 * line.check.lost_share);
-        let letters = line.check.lost_letters.to_string();
-        let shown = line.check.differs.as_ref().unwrap_or(&line.check.lost_passage);
+    let row = |line: &DocumentLine<Check>| {
+        let share = format!("{:.1} %", 100.0 * line.what.lost_share);
+        let letters = line.what.lost_letters.to_string();
+        let shown = line.what.differs.as_ref().unwrap_or(&line.what.lost_passage);
         vec![share, letters, named(&line.page_id, &line.url), shown.clone()]
     };
-    let lines = |title, note: &'static str, lines: &[CheckLine]| ReportTable {
+    let lines = |title, note: &'static str, lines: &[DocumentLine<Check>]| ReportTable {
         title,
         note: note.into(),
         head: &["lost", "letters", "Document", "Longest passage, or the facts"],
@@ -195,9 +196,9 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<ReportTable> {
 }
 
 /// Returns the table of documents that contain a passage of a benchmark.
-fn benchmarks(lines: &[BenchmarkLine]) -> ReportTable {
-    let row = |line: &BenchmarkLine| {
-        let SharedPassage { benchmark, passage, letters } = &line.found;
+fn benchmarks(lines: &[DocumentLine<SharedPassage>]) -> ReportTable {
+    let row = |line: &DocumentLine<SharedPassage>| {
+        let SharedPassage { benchmark, passage, letters } = &line.what;
         vec![letters.to_string(), named(&line.page_id, &line.url), benchmark.clone(), passage.clone()]
     };
     ReportTable {

@@ -14,23 +14,27 @@ use leitong_text::page::mapping::Skip;
 /// Maximum number of unknown charsets that are counted one by one.
 const UNKNOWN_CHARSETS_MAX: usize = 16;
 
+/// The kinds of repairs, in words. The first one is counted by character, the others by page.
+const REPAIRS: [&str; 7] = [
+    "lone surrogates replaced by U+FFFD",
+    "invalid fetched_at dates, read as null",
+    "passthrough fields larger than 4 KiB or nested too deeply, left out",
+    "HTTP bodies with broken chunks or compression, or shorter than their Content-Length, read up to the break",
+    "pages of which the archive has only a part (WARC-Truncated, or HTTP status 206), read as far as it goes",
+    "documents without a url, which got document:FILE#ROW",
+    "pages with bytes that are not in their charset, replaced by U+FFFD",
+];
+
 /// Counts of one run.
 #[derive(Debug, Default)]
 pub struct Counts {
-    unique: AtomicU64,
-    exact_duplicate: AtomicU64,
-    near_duplicate: AtomicU64,
-    undecidable: AtomicU64,
+    /// Numbers of verdicts, in the order of [`Kind::ALL`].
+    kinds: [AtomicU64; Kind::ALL.len()],
     dead_letters: AtomicU64,
     reasons: Mutex<BTreeMap<Reason, u64>>,
     causes: Mutex<BTreeMap<Cause, u64>>,
-    lone_surrogates: AtomicU64,
-    bad_fetched_at: AtomicU64,
-    passthrough_too_large: AtomicU64,
-    breaks_off: AtomicU64,
-    cut_short: AtomicU64,
-    without_url: AtomicU64,
-    broken_bytes: AtomicU64,
+    /// Numbers of repairs, in the order of [`REPAIRS`].
+    repairs: [AtomicU64; REPAIRS.len()],
     unknown_charsets: Mutex<BTreeMap<Box<str>, u64>>,
     without_body: AtomicU64,
     left_out: AtomicU64,
@@ -53,7 +57,7 @@ impl Counts {
     pub fn conclusion(&self, conclusion: &Conclusion) {
         match conclusion {
             Conclusion::Verdict(verdict) => {
-                self.kind(verdict.kind).fetch_add(1, Ordering::Relaxed);
+                self.kinds[verdict.kind as usize].fetch_add(1, Ordering::Relaxed);
                 if let Some(reason) = verdict.reason {
                     *lock(&self.reasons).entry(reason).or_default() += 1;
                 }
@@ -67,13 +71,14 @@ impl Counts {
 
     /// Counts the repairs of one page.
     pub fn repaired(&self, repaired: &Repaired) {
-        self.lone_surrogates.fetch_add(u64::from(repaired.lone_surrogates), Ordering::Relaxed);
-        self.bad_fetched_at.fetch_add(u64::from(repaired.bad_fetched_at), Ordering::Relaxed);
-        self.passthrough_too_large.fetch_add(u64::from(repaired.passthrough_too_large), Ordering::Relaxed);
-        self.breaks_off.fetch_add(u64::from(repaired.breaks_off), Ordering::Relaxed);
-        self.cut_short.fetch_add(u64::from(repaired.cut_short), Ordering::Relaxed);
-        self.without_url.fetch_add(u64::from(repaired.without_url), Ordering::Relaxed);
-        self.broken_bytes.fetch_add(u64::from(repaired.broken_bytes), Ordering::Relaxed);
+        let Repaired { lone_surrogates, bad_fetched_at, passthrough_too_large, .. } = repaired;
+        let Repaired { breaks_off, cut_short, without_url, broken_bytes, .. } = repaired;
+        let others =
+            [bad_fetched_at, passthrough_too_large, breaks_off, cut_short, without_url, broken_bytes];
+        self.repairs[0].fetch_add(u64::from(*lone_surrogates), Ordering::Relaxed);
+        for (count, is_repaired) in self.repairs[1..].iter().zip(others) {
+            count.fetch_add(u64::from(*is_repaired), Ordering::Relaxed);
+        }
         if let Some(charset) = &repaired.unknown_charset {
             let mut charsets = lock(&self.unknown_charsets);
             let is_listed = charsets.len() < UNKNOWN_CHARSETS_MAX || charsets.contains_key(charset);
@@ -129,7 +134,7 @@ impl Counts {
     /// Returns the number of verdicts of this kind.
     #[must_use]
     pub fn verdicts_of_kind(&self, kind: Kind) -> u64 {
-        self.kind(kind).load(Ordering::Relaxed)
+        self.kinds[kind as usize].load(Ordering::Relaxed)
     }
 
     /// Returns the number of all verdicts and dead letters.
@@ -184,44 +189,14 @@ impl Counts {
     /// Returns the number of repairs by kind, in words, without those that did not occur.
     #[must_use]
     pub fn repaired_in_words(&self) -> Vec<(&'static str, u64)> {
-        let counts = [
-            ("lone surrogates replaced by U+FFFD", &self.lone_surrogates),
-            ("invalid fetched_at dates, read as null", &self.bad_fetched_at),
-            (
-                "passthrough fields larger than 4 KiB or nested too deeply, left out",
-                &self.passthrough_too_large,
-            ),
-            (
-                "HTTP bodies with broken chunks or compression, or shorter than their Content-Length, read up to the break",
-                &self.breaks_off,
-            ),
-            (
-                "pages of which the archive has only a part (WARC-Truncated, or HTTP status 206), read as far as it goes",
-                &self.cut_short,
-            ),
-            ("documents without a url, which got document:FILE#ROW", &self.without_url),
-            ("pages with bytes that are not in their charset, replaced by U+FFFD", &self.broken_bytes),
-        ];
-        counts
-            .map(|(what, count)| (what, count.load(Ordering::Relaxed)))
-            .into_iter()
-            .filter(|c| c.1 > 0)
-            .collect()
+        let counts = self.repairs.iter().map(|count| count.load(Ordering::Relaxed));
+        REPAIRS.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect()
     }
 
     /// Returns the number of pages by the charset that they declare, if it is not known.
     #[must_use]
     pub fn unknown_charsets(&self) -> BTreeMap<Box<str>, u64> {
         lock(&self.unknown_charsets).clone()
-    }
-
-    fn kind(&self, kind: Kind) -> &AtomicU64 {
-        match kind {
-            Kind::Unique => &self.unique,
-            Kind::ExactDuplicate => &self.exact_duplicate,
-            Kind::NearDuplicate => &self.near_duplicate,
-            Kind::Undecidable => &self.undecidable,
-        }
     }
 }
 

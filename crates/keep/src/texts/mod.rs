@@ -12,7 +12,7 @@ pub(crate) mod counts;
 pub(crate) mod fields;
 mod row;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -87,30 +87,12 @@ impl Text {
     }
 }
 
-/// The output of texts, with its inputs and settings.
-pub(crate) struct TextPlan {
-    /// The output file.
-    pub path: PathBuf,
-    /// Number of bytes of texts in a shard, if the file is divided into shards.
-    pub shard_bytes: Option<u64>,
-    /// The fields of the input that are written.
-    pub fields: Vec<InputField>,
-    /// The groups of fields about the verdict that are added; `None` for no such fields.
-    pub added: Option<Added>,
-    /// The parts of each document that are read again.
-    pub again: Again,
-    /// The counts to update.
-    pub counts: Arc<TextCounts>,
-    /// The checkpoint folder, if checkpoints are made while documents are written.
-    pub checkpoints: Option<PathBuf>,
-}
-
 /// A writer of texts.
 pub(crate) struct Texts {
     again: Again,
     fields: Vec<InputField>,
     added: Option<Added>,
-    counts: Arc<TextCounts>,
+    counts: TextCounts,
     output: Output,
     rows: Option<Rows>,
     cutter: Option<Cutter>,
@@ -118,16 +100,8 @@ pub(crate) struct Texts {
     waiting_bytes: usize,
 }
 
-/// A kept document that is not yet written.
-struct Waiting {
-    /// The document as JSON, if fields of it are written.
-    json: Vec<u8>,
-    /// The compressed text.
-    text: Box<[u8]>,
-    decision: Decision,
-    canonical: Option<String>,
-    cluster_size: Option<u64>,
-}
+/// A kept document that is not yet made: its JSON, if fields of it are written, its compressed text, and the rest.
+type Waiting = (Vec<u8>, Box<[u8]>, Written);
 
 /// A document that is ready to be written.
 struct Written {
@@ -146,33 +120,18 @@ impl Texts {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn open(plan: TextPlan, extent: Option<Extent>) -> Result<Self> {
-        let TextPlan { path, shard_bytes, fields, added, again, counts, .. } = plan;
-        let rows = Rows::new(&path, format_of(&path)?, &fields)?;
+    pub(crate) fn open(
+        plan: Plan<'_>,
+        fields: Vec<InputField>,
+        again: Again,
+        extent: Option<Extent>,
+    ) -> Result<Self> {
+        let rows = Rows::new(plan.path, format_of(plan.path)?, &fields)?;
         let form = rows.as_ref().map_or(Form::Lines, |rows| Form::Rows(Arc::clone(rows.form())));
-        let output = Plan {
-            path: &path,
-            names: &[],
-            shard_bytes,
-            forms: &[form],
-            added,
-            checkpoints: plan.checkpoints.map(|folder| ("keep", folder)),
-        };
-        let output = match extent {
-            None => Output::create(output)?,
-            Some(extent) => Output::resume(output, extent)?,
-        };
-        Ok(Self {
-            again,
-            fields,
-            added,
-            counts,
-            output,
-            rows,
-            cutter: None,
-            waiting: Vec::new(),
-            waiting_bytes: 0,
-        })
+        let added = plan.added;
+        let output = Output::begin(Plan { names: &[], forms: &[form], ..plan }, extent)?;
+        let (counts, cutter, waiting, waiting_bytes) = Default::default();
+        Ok(Self { again, fields, added, counts, output, rows, cutter, waiting, waiting_bytes })
     }
 
     /// Cuts passages out of the texts that are written from now on.
@@ -192,11 +151,17 @@ impl Texts {
         text: Option<Box<[u8]>>,
     ) -> Result<()> {
         let json = found.json().filter(|_| !self.fields.is_empty()).unwrap_or_default().to_owned();
-        let canonical = annotation.canonical.map(str::to_owned);
-        let cluster_size = annotation.cluster_size;
         let text = text.context(NO_TEXT)?;
         self.waiting_bytes += json.len() + text.len();
-        self.waiting.push(Waiting { json, text, decision: decision.clone(), canonical, cluster_size });
+        let document = Written {
+            decision: decision.clone(),
+            canonical: annotation.canonical.map(str::to_owned),
+            cluster_size: annotation.cluster_size,
+            text: Text::default(),
+            values: Vec::new(),
+            cut: None,
+        };
+        self.waiting.push((json, text, document));
         if self.waiting_bytes >= BATCH_BYTES || self.waiting.len() >= BATCH_DOCUMENTS {
             self.write()?;
         }
@@ -208,14 +173,13 @@ impl Texts {
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_bytes = 0;
         let (fields, cutter) = (&self.fields, &self.cutter);
-        let make = |waiting: Waiting| {
-            let Waiting { json, text, decision, canonical, cluster_size } = waiting;
-            let values = fields::values(&json, fields);
-            let mut text = Text::decompress(&text).context("a stored text is damaged; run again")?;
-            let cut = cutter
-                .as_ref()
-                .map(|cutter| text.text.as_mut().map_or(Cut::default(), |text| cutter.cut(text)));
-            Ok(Written { decision, canonical, cluster_size, text, values, cut })
+        let make = |(json, text, mut document): Waiting| {
+            document.values = fields::values(&json, fields);
+            document.text = Text::decompress(&text).context("a stored text is damaged; run again")?;
+            let text = &mut document.text.text;
+            document.cut =
+                cutter.as_ref().map(|cutter| text.as_mut().map_or(Cut::default(), |text| cutter.cut(text)));
+            Ok(document)
         };
         let written: Vec<Written> = waiting.into_par_iter().map(make).collect::<Result<_>>()?;
         for document in &written {
@@ -259,14 +223,14 @@ impl Texts {
         self.output.extent()
     }
 
-    /// Completes the file.
+    /// Completes the file, and returns the counts.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<TextCounts> {
         self.write()?;
-        self.counts.set_without_json(self.again.without_json());
-        self.output.finish()
+        self.output.finish()?;
+        Ok(TextCounts { without_json: self.again.without_json(), ..self.counts })
     }
 }
 

@@ -1,71 +1,31 @@
 //! Formats a text as a JSON line or a row of a table.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use serde::Serialize;
 
+use super::Written;
 use super::fields::{InputField, OWN};
-use super::{Text, Written};
 use crate::annotate::Annotation;
 use crate::error::Result;
-use leitong_base::record::{Reason, Timestamp};
+use leitong_base::record::Timestamp;
 use leitong_formats::{FileFormat, Row, TableForm};
 
-/// The fields of a text, in the order of [`OWN`].
-#[derive(Serialize)]
-struct Own<'a> {
-    id: &'a str,
-    url: &'a str,
-    title: Option<&'a str>,
-    text: Option<&'a str>,
-    language: Option<&'a str>,
-    published_at: Option<&'a str>,
-    fetched_at: Option<String>,
-    authors: &'a [String],
-    publisher: Option<&'a str>,
-    site_name: Option<&'a str>,
-    reason: Option<&'static str>,
-}
-
-impl<'a> Own<'a> {
-    fn new(document: &'a Written) -> Self {
-        let Written { decision, text: of_document, .. } = document;
-        let Text { title, text, reason, language, published_at, authors, publisher, site_name, .. } =
-            of_document;
-        Self {
-            id: &decision.page_id,
-            url: &decision.url,
-            title: title.as_deref(),
-            text: text.as_deref(),
-            language: language.as_deref(),
-            published_at: published_at.as_deref(),
-            fetched_at: decision.fetched_at_ms.and_then(Timestamp::from_ms).map(|time| time.to_string()),
-            authors,
-            publisher: publisher.as_deref(),
-            site_name: site_name.as_deref(),
-            reason: reason.map(Reason::as_str),
-        }
-    }
-
-    /// Returns all values except the authors, in the order of [`OWN`].
-    fn strings(&self) -> [Option<&str>; OWN.len() - 1] {
-        [
-            Some(self.id),
-            Some(self.url),
-            self.title,
-            self.text,
-            self.language,
-            self.published_at,
-            self.fetched_at.as_deref(),
-            self.publisher,
-            self.site_name,
-            self.reason,
-        ]
-    }
+/// Returns the values of a text's own fields, in the order of [`OWN`]. The authors, which are a list, are `None`.
+fn own(document: &Written) -> [Option<Cow<'_, str>>; OWN.len()] {
+    let Written { decision, text, .. } = document;
+    let fetched_at = decision.fetched_at_ms.and_then(Timestamp::from_ms).map(|time| time.to_string().into());
+    let of_text = [&text.title, &text.text, &text.language, &text.published_at];
+    let [title, body, language, published_at] = of_text.map(|value| value.as_deref().map(Cow::from));
+    let [publisher, site_name] =
+        [&text.publisher, &text.site_name].map(|value| value.as_deref().map(Cow::from));
+    let [id, url] = [&decision.page_id, &decision.url].map(|value| Some(value.as_str().into()));
+    let reason = text.reason.map(|reason| reason.as_str().into());
+    [id, url, title, body, language, published_at, fetched_at, None, publisher, site_name, reason]
 }
 
 /// Returns a JSON line without line feed: the text's own fields, those of the input, and those of `annotation`.
@@ -74,18 +34,26 @@ pub(super) fn json(
     fields: &[InputField],
     annotation: Option<&Annotation<'_>>,
 ) -> serde_json::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(&Own::new(document))?;
-    line.pop();
-    for (InputField { name, .. }, value) in fields.iter().zip(&document.values) {
+    let mut line = b"{".to_vec();
+    for (name, value) in OWN.iter().zip(own(document)) {
+        serde_json::to_writer(&mut line, name)?;
+        line.push(b':');
+        match *name {
+            "authors" => serde_json::to_writer(&mut line, &document.text.authors)?,
+            _ => serde_json::to_writer(&mut line, &value)?,
+        }
         line.push(b',');
+    }
+    for (InputField { name, .. }, value) in fields.iter().zip(&document.values) {
         serde_json::to_writer(&mut line, name)?;
         line.push(b':');
         line.extend_from_slice(value.as_deref().unwrap_or("null").as_bytes());
+        line.push(b',');
     }
     if let Some(annotation) = annotation {
-        line.push(b',');
         line.extend_from_slice(&serde_json::to_vec(annotation)?[1..]);
     } else {
+        line.pop();
         line.push(b'}');
     }
     Ok(line)
@@ -118,17 +86,16 @@ impl Rows {
 
     /// Makes a batch of rows for `documents`, and returns its first row.
     pub(super) fn batch(&mut self, documents: &[Written]) -> Result<Row> {
-        let mut strings: [StringBuilder; OWN.len() - 1] = Default::default();
+        let mut strings: [StringBuilder; OWN.len()] = Default::default();
         let element = Field::new("element", DataType::Utf8, false);
         let mut authors = ListBuilder::new(StringBuilder::new()).with_field(element);
         let inputs = self.form.schema.fields().len() - OWN.len();
         let mut values: Vec<StringBuilder> = (0..inputs).map(|_| StringBuilder::new()).collect();
         for document in documents {
-            let own = Own::new(document);
-            for (column, value) in strings.iter_mut().zip(own.strings()) {
+            for (column, value) in strings.iter_mut().zip(own(document)) {
                 column.append_option(value);
             }
-            for author in own.authors {
+            for author in &document.text.authors {
                 authors.values().append_value(author);
             }
             authors.append(true);
@@ -139,7 +106,7 @@ impl Rows {
         let mut columns: Vec<ArrayRef> =
             strings.iter_mut().map(|column| Arc::new(column.finish()) as _).collect();
         let at = OWN.iter().position(|name| *name == "authors").unwrap_or(0);
-        columns.insert(at, Arc::new(authors.finish()));
+        columns[at] = Arc::new(authors.finish());
         columns.extend(values.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef));
         let batch = RecordBatch::try_new(Arc::clone(&self.form.schema), columns)?;
         let first = self.made;

@@ -63,8 +63,7 @@ proptest! {
 fn keys_of_expired_centroids_are_deleted() {
     let (detector, files) = (coloured(), SimFolder::default());
     let forever = ExpiryConfig { max_age_days: None, centroids_max: 10_000 };
-    let opened = OnDisk::open(Arc::new(files.clone()), &detector, &forever, unmerged(), &Saved::nothing());
-    let mut disk = opened.expect("opens");
+    let mut disk = OnDisk::opened(&files, &detector, &forever, unmerged(), &Saved::nothing());
     for records in stream(250).chunks(50) {
         disk.decide(records).expect("nothing has failed");
     }
@@ -73,8 +72,7 @@ fn keys_of_expired_centroids_are_deleted() {
     let whole = disk.store.file_bytes();
     drop(disk);
     let shorter = ExpiryConfig { max_age_days: None, centroids_max: 90 };
-    let disk = OnDisk::open(Arc::new(files.clone()), &detector, &shorter, unmerged(), &saved);
-    let mut disk = disk.expect("opens");
+    let mut disk = OnDisk::opened(&files, &detector, &shorter, unmerged(), &saved);
     let saved = compact(&mut disk);
     let (block, run) = (saved.manifest.blocks[0], saved.manifest.runs[0]);
     assert!(run.first == block.first && block.first > 32, "{:?}", saved.manifest);
@@ -97,9 +95,7 @@ fn a_power_failure_while_runs_are_merged_on_demand_leaves_a_saved_table() {
     let mut merges = 0;
     loop {
         let folder = SimFolder::default();
-        let opened =
-            OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, unmerged(), &Saved::nothing());
-        let mut disk = opened.expect("opens");
+        let mut disk = OnDisk::opened(&folder, &detector, &expiry, unmerged(), &Saved::nothing());
         for records in records[..250].chunks(25) {
             disk.decide(records).expect("nothing has failed");
         }

@@ -68,8 +68,7 @@ fn steps(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Vec<Step> {
     let mut saved = Saved::nothing();
     let step = |pages: &[FingerprintRecord]| {
         let before = (folder.copy(), saved.clone());
-        let opened = OnDisk::open(Arc::new(folder.clone()), detector, expiry, tiny(), &saved);
-        let mut disk = opened.expect("opens");
+        let mut disk = OnDisk::opened(&folder, detector, expiry, tiny(), &saved);
         let expected = answers(&mut memory, pages);
         assert_eq!(answers(&mut disk.clusterer, pages), expected);
         saved = disk.save();

@@ -22,8 +22,7 @@ fn decisions_continue_while_a_disk_is_full_for_a_short_time() {
     let expected = decide(&mut in_memory(&detector, &expiry), &records);
     for read_only in [false, true] {
         let folder = SimFolder::default();
-        let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &Saved::nothing());
-        let mut disk = opened.expect("opens");
+        let mut disk = OnDisk::opened(&folder, &detector, &expiry, tiny(), &Saved::nothing());
         assert_eq!(disk.decide(&records[..150]), Ok(expected[..150].to_vec()));
         let sealed = disk.store.end();
         let full = |is_full: bool| match read_only {
@@ -57,8 +56,7 @@ fn a_file_that_cannot_be_read_fails_the_decision() {
     let (detector, expiry) = (coloured(), ExpiryConfig::default());
     let folder = SimFolder::default();
     let saved = filled(&folder, &detector, &expiry);
-    let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &saved);
-    let mut disk = opened.expect("opens");
+    let mut disk = OnDisk::opened(&folder, &detector, &expiry, tiny(), &saved);
     folder.fail_reading();
     let fault = disk.decide(&stream(10)).expect_err("no file can be read");
     assert!(fault.to_string().contains("cannot read") && fault.is_unreadable(), "{fault}");
@@ -72,8 +70,7 @@ fn runs_that_find_no_room_stay_as_they_are() {
     let records = stream(2_000);
     let expected = decide(&mut in_memory(&detector, &expiry), &records);
     let folder = SimFolder::default();
-    let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &Saved::nothing());
-    let mut disk = opened.expect("opens");
+    let mut disk = OnDisk::opened(&folder, &detector, &expiry, tiny(), &Saved::nothing());
     let mut decided = 0;
     let mut decide_until = |disk: &mut OnDisk, blocks: usize| {
         while disk.store.counts().0 < blocks {
@@ -111,8 +108,7 @@ fn a_slow_device_slows_the_deciding_thread_down() {
     // At first the device writes more slowly than even a busy machine decides.
     folder.set_pace(Some(Duration::from_millis(500)));
     let options = StoreOptions { readers: 2, portion: 8, ..StoreOptions::for_table(256, 1 << 30) };
-    let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &Saved::nothing());
-    let mut disk = opened.expect("opens");
+    let mut disk = OnDisk::opened(&folder, &detector, &expiry, options, &Saved::nothing());
     let mut memory = in_memory(&detector, &expiry);
     let mut most_waiting = 0;
     for start in (0..6_000).step_by(100) {

@@ -61,11 +61,7 @@ impl LookUp<'_> {
     ) -> Result<Vec<K>, BlockError> {
         let keys: Vec<Keys> =
             queries.iter().map(|query| keys_of(self.detector, query.as_ref(), self.purpose)).collect();
-        let mut wanted = Vec::new();
-        let numbered: Vec<(u32, &Keys)> = (0..).zip(&keys).collect();
-        for found in self.on_all(&numbered, |some| self.ask_filters(some)) {
-            wanted.extend(found?);
-        }
+        let mut wanted = self.wanted(&keys)?;
         wanted.sort_unstable();
         wanted.dedup();
         let by_key: Vec<&[Probe]> = wanted.chunk_by(|a, b| (a.run, a.key) == (b.run, b.key)).collect();
@@ -104,11 +100,7 @@ impl LookUp<'_> {
         let key = |text: &Option<u128>| text.map(|text| key_of_text(table_id, text));
         let keys: Vec<Keys> =
             texts.iter().map(|text| Keys { keys: key(text).into_iter().collect(), second: 0 }).collect();
-        let numbered: Vec<(u32, &Keys)> = (0..).zip(&keys).collect();
-        let mut wanted = Vec::new();
-        for found in self.on_all(&numbered, |some| self.ask_filters(some)) {
-            wanted.extend(found?);
-        }
+        let wanted = self.wanted(&keys)?;
         let mut all = vec![None; texts.len()];
         for found in self.on_all(&wanted, |some| self.read_texts(some, texts)) {
             for (query, number) in found? {
@@ -163,6 +155,14 @@ impl LookUp<'_> {
             }
             _ => vec![work(items)],
         }
+    }
+
+    /// Returns the keys that runs may have.
+    fn wanted(&self, keys: &[Keys]) -> Result<Vec<Probe>, BlockError> {
+        let numbered: Vec<(u32, &Keys)> = (0..).zip(keys).collect();
+        let found: Result<Vec<_>, _> =
+            self.on_all(&numbered, |some| self.ask_filters(some)).into_iter().collect();
+        Ok(found?.concat())
     }
 
     fn ask_filters(&self, queries: &[(u32, &Keys)]) -> Result<Vec<Probe>, BlockError> {

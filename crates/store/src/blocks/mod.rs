@@ -44,7 +44,7 @@ mod shared;
 pub(crate) mod sim;
 mod store;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod view;
 
 use std::path::PathBuf;

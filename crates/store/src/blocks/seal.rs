@@ -108,15 +108,7 @@ impl Sealer {
         let sealed = (|| {
             writer.finish(texts)?;
             let block = Block::open(&*shared.files, shared.table_id, numbers)?;
-            let second = shared.detector.second_key();
-            let second_of = |number: u64| match second {
-                Some(second) => {
-                    let hot = block.hot(number)?;
-                    let compared = hot.get(block.place_in_group(number));
-                    Ok(compared.map(|(_, compared)| (second.of)(compared)))
-                }
-                None => Ok(None),
-            };
+            let second_of = |number| shared.second_of(&block, number);
             let count = self.heaps.iter().map(|heap| heap.len() as u64).sum();
             let table = shared.view().span() + numbers.end - first;
             let mut run =

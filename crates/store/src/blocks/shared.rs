@@ -106,7 +106,7 @@ impl Shared {
             stop: AtomicBool::new(false),
             changes: AtomicU64::new(0),
             fault: OnceLock::new(),
-            needed: Mutex::new(Needed { saved: names_of(&view), kept, ..Needed::default() }),
+            needed: Mutex::new(Needed { saved: manifest.names(), kept, ..Needed::default() }),
             view: RwLock::new(Arc::new(view)),
             progress: Mutex::new(progress),
             changed: Condvar::new(),
@@ -296,7 +296,8 @@ impl Shared {
 
     fn merged(&self, sources: &[Arc<Run>], begin: u64) -> Result<Option<Run>, BlockError> {
         let view = self.view();
-        let second_of = |number| self.second_of(&view, number);
+        let second_of =
+            |number| view.block_of(number).map_or(Ok(None), |block| self.second_of(block, number));
         let first = self.first.load(Ordering::Relaxed);
         merge(&self.files, self.table_id, sources, (begin, first), view.span(), &second_of, &self.stop)
     }
@@ -338,9 +339,8 @@ impl Shared {
     }
 
     /// Returns the second key of a centroid, if the detector has one.
-    pub(super) fn second_of(&self, view: &View, number: u64) -> Result<Option<u64>, BlockError> {
+    pub(super) fn second_of(&self, block: &Block, number: u64) -> Result<Option<u64>, BlockError> {
         let Some(second) = self.detector.second_key() else { return Ok(None) };
-        let Some(block) = view.block_of(number) else { return Ok(None) };
         let hot = block.hot(number)?;
         Ok(hot.get(block.place_in_group(number)).map(|(_, compared)| (second.of)(compared)))
     }
@@ -349,16 +349,17 @@ impl Shared {
     pub(super) fn manifest(&self) -> Manifest {
         let mut needed = self.needed();
         let view = self.view();
-        needed.manifests += 1;
-        let number = needed.manifests;
-        needed.saving.push_back((number, names_of(&view)));
-        Manifest {
+        let manifest = Manifest {
             table_id: self.table_id,
             first: self.first.load(Ordering::Relaxed),
             end: view.end,
             blocks: view.blocks.iter().map(|block| block.numbers()).collect(),
             runs: view.runs.iter().map(|run| run.numbers()).collect(),
-        }
+        };
+        needed.manifests += 1;
+        let number = needed.manifests;
+        needed.saving.push_back((number, manifest.names()));
+        manifest
     }
 
     /// Returns the number of the last manifest.
@@ -437,10 +438,4 @@ impl Shared {
 fn merged_name(sources: &[Arc<Run>], begin: u64) -> String {
     let end = sources.last().map_or(0, |run| run.numbers().end);
     run::name(Stretch { first: sources[0].numbers().first.max(begin), end })
-}
-
-/// Returns the names of the files of a view.
-fn names_of(view: &View) -> BTreeSet<String> {
-    let blocks = view.blocks.iter().map(|block| block::name(block.numbers().first));
-    blocks.chain(view.runs.iter().map(|run| run::name(run.numbers()))).collect()
 }

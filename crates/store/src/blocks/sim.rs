@@ -81,9 +81,8 @@ impl SimFolder {
     /// Returns the folder as a killed process leaves it: everything that it has written is there, and nothing
     /// that it still does has any effect.
     pub fn after_kill(&self) -> Self {
-        let mut state = self.state();
-        state.power_until = Some(0);
-        Self::with_files(state.names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
+        self.lose_power_at(0);
+        self.copy()
     }
 
     /// Makes the power fail at the write operation with this number.
@@ -175,11 +174,14 @@ impl SimFolder {
 
     /// Returns another folder with the same files, one of them with other contents.
     pub fn with(&self, name: &str, bytes: Vec<u8>) -> Self {
-        let copied = |(of, file): (&String, &SimFile)| (of.clone(), file.copied());
-        let mut names: BTreeMap<String, SimFile> = self.state().names.iter().map(copied).collect();
+        let copy = self.copy();
         let contents = Contents { synced: bytes.len(), bytes };
-        names.insert(name.to_owned(), SimFile(Arc::new(Mutex::new(contents))));
-        Self::with_files(names)
+        let file = SimFile(Arc::new(Mutex::new(contents)));
+        let mut disk = copy.state();
+        disk.names.insert(name.to_owned(), file.clone());
+        disk.synced_names.insert(name.to_owned(), file);
+        drop(disk);
+        copy
     }
 
     /// Returns the names of all files.

@@ -84,7 +84,7 @@ impl Detector for Coloured {
 }
 
 /// Returns the options of a small store without threads.
-pub(super) fn tiny() -> StoreOptions {
+pub(crate) fn tiny() -> StoreOptions {
     let (portion, waiting_max) = (8, 128);
     StoreOptions {
         block: 32,
@@ -213,6 +213,17 @@ impl OnDisk {
         Ok(Self { clusterer, store })
     }
 
+    /// Opens a table that can be opened.
+    pub(super) fn opened(
+        folder: &SimFolder,
+        detector: &Arc<dyn Detector>,
+        expiry: &ExpiryConfig,
+        options: StoreOptions,
+        saved: &Saved,
+    ) -> Self {
+        Self::open(Arc::new(folder.clone()), detector, expiry, options, saved).expect("opens")
+    }
+
     /// Returns the table as it would be saved now. The caller calls [`BlockStore::saved`] once it is saved.
     pub(super) fn to_save(&self) -> Result<Saved, TableFault> {
         self.store.finish()?;
@@ -324,8 +335,7 @@ fn a_power_failure_at_any_moment_leaves_a_saved_table() {
         let folder = SimFolder::default();
         folder.lose_power_at(operation);
         let mut saved = Saved::nothing();
-        let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &saved);
-        let mut disk = opened.expect("opens");
+        let mut disk = OnDisk::opened(&folder, &detector, &expiry, tiny(), &saved);
         let mut saves = 0;
         for records in records.chunks(25) {
             if disk.decide(records).is_err() || folder.operations() >= operation {
@@ -364,8 +374,7 @@ fn a_power_failure_at_any_moment_leaves_a_saved_table() {
 
 /// Returns a table that has been on disk for some time.
 pub(super) fn filled(folder: &SimFolder, detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Saved {
-    let opened = OnDisk::open(Arc::new(folder.clone()), detector, expiry, tiny(), &Saved::nothing());
-    let mut disk = opened.expect("opens");
+    let mut disk = OnDisk::opened(folder, detector, expiry, tiny(), &Saved::nothing());
     for records in stream(250).chunks(50) {
         disk.decide(records).expect("nothing has failed");
     }

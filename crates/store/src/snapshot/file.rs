@@ -11,8 +11,8 @@ use prost::Message;
 
 use super::SnapshotError;
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
-use super::ours::{self, FILE_NAME};
-use crate::blocks::Manifest;
+use super::ours;
+use crate::blocks::{Manifest, Output};
 use leitong_base::proto::{self, Blocks};
 use leitong_base::record::Timestamp;
 use leitong_cluster::{ArticlePage, Clusterer, Position, SeenText, SeenTexts};
@@ -60,16 +60,7 @@ pub(super) fn begin_verified(path: &Path) -> Result<Option<(Reader<'_>, proto::P
 
 /// Returns the most precise description of the damage in a file with a wrong checksum.
 fn describe_damage(path: &Path, saved: &proto::Position) -> SnapshotError {
-    let read = || {
-        let Some((mut reader, _)) = begin(path)? else { return Ok(()) };
-        reader.articles(saved, |_| {})?;
-        for _ in 0..saved.centroid_count {
-            reader.message::<proto::Centroid>()?;
-        }
-        reader.crawls(saved, |_, _| Ok(()))?;
-        reader.texts(saved, |_, _| Ok(()))?;
-        reader.check_hash()
-    };
+    let read = || begin(path)?.map_or(Ok(()), |(reader, _)| reader.verify(saved));
     let problem = "its checksum does not match its contents".to_owned();
     read().err().unwrap_or_else(|| SnapshotError::Damaged { path: path.to_owned(), problem })
 }
@@ -104,18 +95,18 @@ pub(super) fn write(
     detector: &dyn Detector,
     position: &proto::Position,
 ) -> io::Result<()> {
-    let mut writer = ChecksummedWriter::create(path)?;
-    write_head(&mut writer, position, clusterer)?;
+    let mut writer = TableWriter::create(path, position)?;
+    writer.articles(position, clusterer)?;
     let first = clusterer.founded() - position.centroid_count;
     for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(clusterer.centroids()) {
         let mut message = centroid.to_message(corpus, fingerprint_hash, detector.name());
         if let Some(canonical) = clusterer.canonical(number) {
             canonical.add_to(&mut message);
         }
-        writer.all(&message.encode_length_delimited_to_vec())?;
+        writer.push(&message)?;
     }
     for change in clusterer.crawl_changes().1 {
-        writer.all(&change.to_message().encode_length_delimited_to_vec())?;
+        writer.push(&change.to_message())?;
     }
     let blocks_end = position.blocks.as_ref().map_or(0, |blocks| blocks.end);
     let (from, seen) = clusterer.seen_texts(blocks_end);
@@ -124,21 +115,36 @@ pub(super) fn write(
         let some = seen.by_ref().take(SeenText::AT_ONCE);
         let message = SeenText::to_message(sequence, some, clusterer.founded());
         sequence += message.since.len() as u64;
-        writer.all(&message.encode_length_delimited_to_vec())?;
+        writer.push(&message)?;
     }
     writer.finish()
 }
 
-/// Writes, message by message, the file of a table with all centroids in memory.
+/// Writes the file of a table message by message.
 pub(super) struct TableWriter(ChecksummedWriter);
 
 impl TableWriter {
-    /// Creates the table's file in `folder`, which must not have one.
-    pub(super) fn create(folder: &Path, position: &proto::Position) -> io::Result<Self> {
-        let mut writer = ChecksummedWriter::create(&folder.join(FILE_NAME))?;
-        writer.all(MAGIC)?;
-        writer.all(&position.encode_length_delimited_to_vec())?;
-        Ok(Self(writer))
+    /// Creates the file at `path`, and replaces an existing one.
+    pub(super) fn create(path: &Path, position: &proto::Position) -> io::Result<Self> {
+        Self::begin(Box::new(File::create(path)?), position)
+    }
+
+    /// Begins the file in `output`, which must be empty. The articles follow if the table has blocks, then centroids
+    /// that are in no block.
+    pub(super) fn begin(output: Box<dyn Output>, position: &proto::Position) -> io::Result<Self> {
+        let mut writer = Self(ChecksummedWriter::new(output));
+        writer.0.all(MAGIC)?;
+        writer.push(position)?;
+        Ok(writer)
+    }
+
+    /// Writes the articles of a table with blocks.
+    pub(super) fn articles(&mut self, position: &proto::Position, clusterer: &Clusterer) -> io::Result<()> {
+        let articles = position.blocks.is_some().then(|| clusterer.articles());
+        articles.into_iter().flatten().try_for_each(|page| {
+            let ArticlePage { corpus, fingerprint_hash, article, number } = page;
+            self.push(&proto::Article { corpus: corpus.to_owned(), fingerprint_hash, article, number })
+        })
     }
 
     pub(super) fn push(&mut self, message: &impl Message) -> io::Result<()> {
@@ -148,24 +154,6 @@ impl TableWriter {
     pub(super) fn finish(self) -> io::Result<()> {
         self.0.finish()
     }
-}
-
-/// Writes the beginning of a table: the position record, and the articles if it has blocks. Centroids that
-/// are in no block and the checksum follow.
-pub(super) fn write_head(
-    writer: &mut ChecksummedWriter,
-    position: &proto::Position,
-    clusterer: &Clusterer,
-) -> io::Result<()> {
-    writer.all(MAGIC)?;
-    writer.all(&position.encode_length_delimited_to_vec())?;
-    if position.blocks.is_some() {
-        for ArticlePage { corpus, fingerprint_hash, article, number } in clusterer.articles() {
-            let message = proto::Article { corpus: corpus.to_owned(), fingerprint_hash, article, number };
-            writer.all(&message.encode_length_delimited_to_vec())?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the manifest in a position record.
@@ -289,6 +277,17 @@ impl Reader<'_> {
         self.inner.rest_fits().map_err(at(self.path))
     }
 
+    /// Reads the rest of a table whose position record was read, and checks all of it.
+    pub(super) fn verify(mut self, saved: &proto::Position) -> Result<(), SnapshotError> {
+        self.articles(saved, |_| {})?;
+        for _ in 0..saved.centroid_count {
+            self.message::<proto::Centroid>()?;
+        }
+        self.crawls(saved, |_, _| Ok(()))?;
+        self.texts(saved, |_, _| Ok(()))?;
+        self.check_hash()
+    }
+
     pub(super) fn check_hash(mut self) -> Result<(), SnapshotError> {
         match self.inner.sum_fits() {
             Ok(true) => Ok(()),
@@ -317,8 +316,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let begun = |format_version| {
             let position = proto::Position { format_version, ..proto::Position::default() };
-            TableWriter::create(folder.path(), &position).and_then(TableWriter::finish).expect("a table");
-            let path = folder.path().join(FILE_NAME);
+            let path = folder.path().join("centroids.leitong");
+            TableWriter::create(&path, &position).and_then(TableWriter::finish).expect("a table");
             let begun = begin(&path).map(|_| ());
             std::fs::remove_file(path).expect("removed");
             begun

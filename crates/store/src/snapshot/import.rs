@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use super::SnapshotError;
 use super::file::{TableWriter, at};
 use super::lines::{CentroidLine, CrawlLine, LinesHead, TextLine};
+use super::ours::FILE_NAME;
 use super::table_dir::{SameSettings, TableDir, TableSettings, check_usable, new_table_id};
 use leitong_base::proto;
 use leitong_cluster::{Canonical, Centroid, CrawlChange, SeenText};
@@ -58,7 +59,7 @@ fn write_file(
     let position = proto::Position { table_id: Some(new_table_id()), ..head.into_message() };
     check_usable(lines.input, &position, settings, SameSettings::All)?;
     let cannot = at(folder);
-    let mut writer = TableWriter::create(folder, &position).map_err(&cannot)?;
+    let mut writer = TableWriter::create(&folder.join(FILE_NAME), &position).map_err(&cannot)?;
     for _ in 0..position.centroid_count {
         let message = lines.next::<CentroidLine>("a centroid")?.into_message();
         Canonical::from_message(&message).map_err(|problem| lines.wrong(problem))?;

@@ -68,24 +68,22 @@ impl TableDir {
         let Some((mut reader, mut saved)) = begin(&path)? else { return Ok(None) };
         begin_with(&saved)?;
         let own = proto::Position { text_count: saved.text_count, ..proto::Position::default() };
-        if let Some(blocks) = &saved.blocks {
-            let files = Folder::open(folder).map_err(at(folder))?;
+        let blocks = saved.blocks.as_ref().map(|blocks| (manifest_of(blocks), blocks.detector.clone()));
+        let files = blocks.as_ref().map(|_| Folder::open(folder)).transpose().map_err(at(folder))?;
+        let blocks = blocks.zip(files);
+        if let Some(((manifest, _), files)) = &blocks {
             let mut in_blocks = 0;
-            manifest_of(blocks).read_texts(&files, |seen| in_blocks += seen.texts.len() as u64)?;
+            manifest.read_texts(files, |seen| in_blocks += seen.texts.len() as u64)?;
             saved.text_count += in_blocks;
         }
         reader.articles(&saved, |_| {})?;
         let mut expired = 0;
-        if let Some(blocks) = &saved.blocks {
-            let files = Folder::open(folder).map_err(at(folder))?;
-            manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
-                take(
-                    &saved,
-                    Saved::Centroid(centroid.to_message(corpus, fingerprint_hash, &blocks.detector)),
-                );
+        if let Some(((manifest, detector), files)) = &blocks {
+            manifest.read_all(files, |corpus, fingerprint_hash, centroid| {
+                take(&saved, Saved::Centroid(centroid.to_message(corpus, fingerprint_hash, detector)));
             })?;
             // If few centroids are kept, some may have expired before they were in a block.
-            expired = blocks.first.saturating_sub(blocks.end);
+            expired = manifest.first.saturating_sub(manifest.end);
         }
         for number in 0..saved.centroid_count {
             let centroid = reader.message()?;
@@ -97,9 +95,8 @@ impl TableDir {
             take(&saved, Saved::Crawl(crawl));
             Ok(())
         })?;
-        if let Some(blocks) = &saved.blocks {
-            let files = Folder::open(folder).map_err(at(folder))?;
-            manifest_of(blocks).read_texts(&files, |seen| take(&saved, Saved::Texts(seen)))?;
+        if let Some(((manifest, _), files)) = &blocks {
+            manifest.read_texts(files, |seen| take(&saved, Saved::Texts(seen)))?;
         }
         reader.texts(&own, |_, seen| {
             take(&saved, Saved::Texts(seen));
@@ -133,16 +130,8 @@ impl TableDir {
         mut each: impl FnMut(&str, Result<u64, SnapshotError>),
     ) -> Result<bool, SnapshotError> {
         let path = folder.join(FILE_NAME);
-        let Some((mut reader, saved)) = begin(&path)? else { return Ok(false) };
-        let mut read_on = || {
-            reader.articles(&saved, |_| {})?;
-            for _ in 0..saved.centroid_count {
-                reader.message::<proto::Centroid>()?;
-            }
-            reader.crawls(&saved, |_, _| Ok(()))?;
-            reader.texts(&saved, |_, _| Ok(()))
-        };
-        let read = read_on().and_then(|()| reader.check_hash());
+        let Some((reader, saved)) = begin(&path)? else { return Ok(false) };
+        let read = reader.verify(&saved);
         let bytes = std::fs::metadata(&path).map_err(at(&path))?.len();
         each(FILE_NAME, read.map(|()| bytes));
         if let Some(blocks) = &saved.blocks {

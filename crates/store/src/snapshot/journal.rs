@@ -22,6 +22,7 @@ use prost::Message;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::SnapshotError;
+use super::file::at;
 use super::folder::Unfinished;
 use leitong_base::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
 
@@ -291,11 +292,6 @@ fn find_whole_frame(rest: &[u8], number: u64, salt: u64) -> Option<usize> {
         let message = head.get(HEAD_BYTES..).and_then(|rest| rest.get(..length));
         found > number && message.is_some_and(|message| checksum(found, salt, message) == sum)
     })
-}
-
-fn at(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
-    let path = path.to_owned();
-    move |error| SnapshotError::Io { path: path.clone(), error }
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 //! which it locks them has [a line](LOCK_MARK) that it wrote. At the end of a run, a folder of checkpoints loses the
 //! mark together with its files.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use super::SnapshotError;
+use super::file::at;
 use crate::blocks::is_block;
 
 /// Name of the saved table.
@@ -67,15 +68,14 @@ fn begins_with(path: &Path, bytes: &[u8]) -> bool {
 /// # Errors
 /// [`SnapshotError::OtherFiles`], [`SnapshotError::NotAFolder`], or [`SnapshotError::Io`] if it cannot be read.
 pub(super) fn check(folder: &Path) -> Result<(), SnapshotError> {
-    let failed = |error| SnapshotError::Io { path: folder.to_owned(), error };
-    let path = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let entries = match fs::read_dir(path) {
+    let path = opened(folder);
+    let names = match names(path) {
         // A dangling link counts as missing too, but no folder can be created in its place.
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => return Ok(()),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => {
+        Err(error) if is_no_folder(&error) => {
             return Err(SnapshotError::NotAFolder { path: path.to_owned() });
         }
-        read => read.map_err(failed)?,
+        names => names.map_err(at(path))?,
     };
     if begins_with(&path.join(LOCK), LOCK_MARK)
         || NAMES.iter().any(|name| path.join(name).is_file())
@@ -84,8 +84,7 @@ pub(super) fn check(folder: &Path) -> Result<(), SnapshotError> {
         return Ok(());
     }
     let is_empty = |lock: fs::Metadata| lock.is_file() && lock.len() == 0;
-    for entry in entries {
-        let name = entry.map_err(failed)?.file_name();
+    for name in names {
         if name == OsStr::new(LOCK) && fs::symlink_metadata(path.join(LOCK)).is_ok_and(is_empty) {
             continue;
         }
@@ -97,28 +96,35 @@ pub(super) fn check(folder: &Path) -> Result<(), SnapshotError> {
     Ok(())
 }
 
+fn opened(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+fn names(path: &Path) -> io::Result<Vec<OsString>> {
+    fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
+}
+
+fn is_no_folder(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Checks that a folder with files of a table also has the file that lists them. Without it, nobody knows which of
 /// the files still count, so a table that began in this folder would delete or ignore them.
 ///
 /// # Errors
 /// [`SnapshotError::HeadMissing`], or [`SnapshotError::Io`] if the folder cannot be read.
 pub(super) fn check_head(folder: &Path) -> Result<(), SnapshotError> {
-    let path = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let path = opened(folder);
     if fs::symlink_metadata(path.join(FILE_NAME)).is_ok() {
         return Ok(());
     }
-    let entries = match fs::read_dir(path) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(());
-        }
-        read => read.map_err(|error| SnapshotError::Io { path: path.to_owned(), error })?,
+    let names = match names(path) {
+        Err(error) if is_no_folder(&error) => return Ok(()),
+        names => names.map_err(at(path))?,
     };
-    for entry in entries {
-        let name = entry.map_err(|error| SnapshotError::Io { path: path.to_owned(), error })?.file_name();
-        let name = name.to_string_lossy();
-        if PARTS.contains(&&*name) || is_block(&name) {
-            return Err(SnapshotError::HeadMissing { path: path.to_owned(), name: name.into_owned() });
-        }
+    let mut names = names.iter().map(|name| name.to_string_lossy());
+    match names.find(|name| PARTS.contains(&&**name) || is_block(name)) {
+        Some(name) => Err(SnapshotError::HeadMissing { path: path.to_owned(), name: name.into_owned() }),
+        None => Ok(()),
     }
-    Ok(())
 }

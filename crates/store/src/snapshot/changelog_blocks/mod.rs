@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use super::SnapshotError;
 use super::changelog_snapshot::{ExpectedTable, Unusable};
-use super::checksummed::{ChecksummedReader, ChecksummedWriter, Sequential};
-use super::file::{at, blocks_of, manifest_of, read_head, write_head};
+use super::checksummed::{ChecksummedReader, Sequential};
+use super::file::{TableWriter, at, blocks_of, manifest_of, read_head};
 use super::ours::FILE_NAME;
 use super::table_dir::TableDir;
 use crate::blocks::{BlockStore, Files, Manifest, StoreOptions};
@@ -81,8 +81,8 @@ impl ChangelogBlocks {
             ..position
         };
         let write = || -> io::Result<()> {
-            let mut writer = ChecksummedWriter::new(files.create(NEW_NAME)?);
-            write_head(&mut writer, &position, clusterer)?;
+            let mut writer = TableWriter::begin(files.create(NEW_NAME)?, &position)?;
+            writer.articles(&position, clusterer)?;
             writer.finish()?;
             files.rename(NEW_NAME, FILE_NAME)
         };

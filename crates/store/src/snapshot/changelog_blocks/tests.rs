@@ -9,6 +9,7 @@ use prost::Message as _;
 use super::*;
 use crate::blocks::Manifest;
 use crate::blocks::sim::SimFolder;
+use crate::blocks::tests::tiny;
 use leitong_base::record::{FingerprintRecord, TextDigest};
 use leitong_cluster::changelog::{ChangelogRecord, Identity, POSITION_KEY, Restoration, RestoreError};
 use leitong_cluster::log::{TopicIds, Watermarks};
@@ -33,17 +34,7 @@ const TABLE_ID: u64 = 7;
 const TOPIC: &str = "centroids";
 
 fn options() -> StoreOptions {
-    let (portion, waiting_max) = (8, 128);
-    StoreOptions {
-        block: 32,
-        fan: 2,
-        span_max: 128,
-        readers: 0,
-        portion,
-        waiting_max,
-        check_bytes_per_second: 0,
-        advice: "",
-    }
+    StoreOptions { span_max: 128, ..tiny() }
 }
 
 fn detector() -> Arc<dyn Detector> {
