@@ -71,7 +71,9 @@ impl DecisionArguments {
         let mut config = config(self.config.as_deref(), self.detector.as_deref(), self.threads)?;
         if let Some(preset) = &self.preset {
             config.input.preset.clone_from(preset);
-            checked_input(&config, "--preset")?;
+            // The preset may not fit the other settings of `[input]`.
+            Mapping::new(&config.input)
+                .map_err(|faults| wrong(faults.join("\n").replacen("input.preset =", "--preset", 1)))?;
         }
         if config.input.preset == "raw-body" {
             return Err(wrong(format_args!(
@@ -171,14 +173,6 @@ pub fn config(file: Option<&Path>, detector: Option<&str>, threads: Option<usize
         config.pipeline.threads = threads;
     }
     Ok(config)
-}
-
-/// Rejects an `[input]` that an argument has made invalid.
-fn checked_input(config: &Config, argument: &str) -> anyhow::Result<()> {
-    match Mapping::new(&config.input) {
-        Ok(_) => Ok(()),
-        Err(faults) => Err(wrong(faults.join("\n").replacen("input.preset =", argument, 1))),
-    }
 }
 
 /// Rejects more threads than any machine can use.

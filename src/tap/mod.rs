@@ -2,16 +2,14 @@
 //! programs.
 //!
 //! ```text
-//! message ─► Tapped (JSON and protobuf alike) ─► Filter ─► one line, or one JSON object
+//! message ─► Tapped (JSON and protobuf alike) ─► one line, or one JSON object
 //! ```
 //! Pure: topics are read in [`leitong_kafka::Tail`], and lines are written by `leitong tap`. Invariants: no
 //! control character from a page reaches the output, and a line for people has a bounded length, whatever
 //! pages and crawlers write.
 
-mod choice;
 mod line;
 mod message;
 
-pub(crate) use choice::Filter;
 pub(crate) use line::format_line;
-pub(crate) use message::{DEAD_LETTER, Tapped, UNREADABLE};
+pub(crate) use message::{Tapped, UNREADABLE};

@@ -8,7 +8,6 @@ mod common;
 
 mod browser;
 mod checks;
-mod worker;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

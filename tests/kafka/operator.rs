@@ -111,15 +111,10 @@ fn probes_and_metrics_report_the_state() {
     assert!(worker.metric("leitong_centroids") == 50.0, "{metrics}");
     assert!(metrics.contains("leitong_verdict_delay_seconds_bucket"), "a histogram");
     assert_eq!(worker.metric("leitong_partitions_owned") as u32, 4);
-    // The console shows the same, and whose pages they were.
+    // The state shows the same.
     let (_, state) = worker.get("/state").expect("an answer");
     let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
-    let of_corpus = &state["corpora"][0];
-    assert_eq!((&of_corpus["verdicts"], &of_corpus["duplicates"]), (&60.into(), &10.into()), "{state}");
     assert_eq!((&state["pages_read"], &state["tables"][0]["centroids"]), (&60.into(), &50.into()), "{state}");
-    assert!(state["clusters"].as_array().is_some_and(|clusters| clusters.len() == 10), "{state}");
-    let (status, page) = worker.get("/console/").expect("an answer");
-    assert!(status == 200 && page.contains("<h1 id=\"state\">Working</h1>"), "{page}");
     // Every queue, once its client has reported.
     let queues = ["page-fetch", "page", "log-send", "log-fetch", "changelog-fetch", "transaction"];
     wait_until("all queues are shown", || {

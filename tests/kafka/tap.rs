@@ -64,22 +64,17 @@ fn ids(installation: &Installation, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn filters_apply_to_verdicts_of_both_formats() {
+fn verdicts_of_both_formats_are_shown() {
     for (name, more) in [("tap", ""), ("tap-pb", "[kafka.verdicts]\nformat = \"protobuf\"\n")] {
         let installation = decided(name, more);
         let ids = |arguments: &[&str]| ids(&installation, arguments);
         assert_eq!(ids(&[]), ["a", "a2", "b", "b2", "empty", "hostile", "short"], "{name}");
         assert_eq!(ids(&["--dead-letters"]).len(), 8, "{name}");
-        assert_eq!(ids(&["--kind", "duplicate"]), ["a2", "b2"], "{name}");
-        assert_eq!(ids(&["--kind", "unique,undecidable", "--host", "a.example"]), ["a", "empty", "short"]);
-        assert_eq!(ids(&["--host", "B.Example"]), ["b"], "{name}");
         assert_eq!(ids(&["--limit", "2"]).len(), 2, "{name}");
         let recent = installation.leitong(&["tap", "--from", "1h", "--to-end"]);
         assert!(recent.status == 0 && recent.stdout.lines().count() == 7, "{name}: {}", recent.stderr);
         let now = installation.leitong(&["tap", "--to-end"]);
-        assert!(
-            now.status == 0 && now.stdout.is_empty() && now.stderr.contains("0 messages shown of 0 read")
-        );
+        assert!(now.status == 0 && now.stdout.is_empty() && now.stderr.contains("0 messages shown"));
 
         for arguments in [&["--dead-letters"][..], &["--dead-letters", "--json"]] {
             let lines = run_tap(&installation, arguments);
@@ -88,7 +83,7 @@ fn filters_apply_to_verdicts_of_both_formats() {
             assert!(!lines.contains(obeyed), "{name}: {lines:?}");
             assert!(lines.contains("evil.example") && lines.contains("BROKEN_JSON"), "{name}: {lines}");
         }
-        let line = run_tap(&installation, &["--kind", "exact-duplicate"]);
+        let line = run_tap(&installation, &[]);
         assert!(
             line.contains(
                 "EXACT_DUPLICATE default https://c.example/1 of https://a.example/1 SAME distance=0"
@@ -211,12 +206,7 @@ fn topics_that_cannot_be_followed_are_refused() {
     let refused = |arguments: &[&str]| installation.leitong(&[&["tap"], arguments].concat());
     let run = refused(&["--from", "beginning"]);
     assert!(run.status == 1 && run.stderr.contains("does not exist"), "{}", run.stderr);
-    for (arguments, said) in [
-        (&["--from", "yesterday"][..], "now, beginning"),
-        (&["--kind", "dead-letter"], "--dead-letters"),
-        (&["--host", "two words"], "is not a host name"),
-        (&["--limit", "0"], "0"),
-    ] {
+    for (arguments, said) in [(&["--from", "yesterday"][..], "now, beginning"), (&["--limit", "0"], "0")] {
         let run = refused(arguments);
         assert!(run.status == 2 && run.stderr.contains(said), "{arguments:?}: {}", run.stderr);
     }

@@ -12,7 +12,7 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; \
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; \
      base-uri 'none'; frame-ancestors 'none'",
 );
 

@@ -1,6 +1,6 @@
 //! The HTTP edge of Leitong: the API of `serve` and of workers, the admin port of a worker, and the console.
 //!
-//! No module uses one that is listed below it. Without the feature `console`, a worker shows no web pages.
+//! No module uses one that is listed below it. The feature `console` adds web pages.
 
 mod port;
 

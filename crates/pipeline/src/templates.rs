@@ -9,7 +9,7 @@
 //!   [`LEAP`] percentage points higher than it was until then.
 //!
 //! The cause is often that extraction took text of the site itself for the article. Pages that were crawled
-//! again are not counted. Each alarm is raised once: in the log, in a metric and in the console.
+//! again are not counted. Each alarm is raised once: in the log and in a metric.
 //!
 //! The alarm names the [`command`] that finds the paragraphs that pages of the site share.
 //!
@@ -18,10 +18,8 @@
 //! of its rarest entry is reduced by one, and an entry that reaches zero is replaced. So frequent entries
 //! stay (Misra and Gries 1982), in a bounded number of steps per page.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use leitong_cluster::verdict::{Conclusion, Kind};
@@ -42,8 +40,6 @@ const SETS: usize = 512;
 const WAYS: usize = 8;
 /// Maximum length of a name, in bytes. Longer names are cut off.
 const NAME_BYTES_MAX: usize = 512;
-/// Maximum number of alarms that are kept for the console. The most recent ones are kept.
-const ALARMS_MAX: usize = 20;
 
 /// The values of one verdict that the alarm uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,8 +105,7 @@ pub fn is_of_site(url: &str, name: &str) -> bool {
 
 /// Returns the command that finds the paragraphs that pages of a site share. Pages choose the names of sites,
 /// so anything that a shell could interpret is quoted.
-#[must_use]
-pub fn command(site: &str) -> String {
+fn command(site: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let site = match site.starts_with(|c: char| c.is_ascii_alphanumeric()) && site.chars().all(is_plain) {
         true => site.to_owned(),
@@ -131,9 +126,8 @@ fn short(name: &str) -> &str {
 }
 
 /// A cluster or site that looks like a template.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "what")]
-pub enum Alarm {
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Alarm {
     /// A cluster that looks like a template.
     Cluster {
         /// Site of the cluster.
@@ -168,8 +162,7 @@ pub enum Alarm {
 
 impl Alarm {
     /// Returns the label of the metric.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
+    fn label(&self) -> &'static str {
         match self {
             Self::Cluster { .. } => "cluster",
             Self::Site { .. } => "site",
@@ -270,29 +263,18 @@ struct Site {
 pub(crate) struct Templates {
     clusters: Frequent<[u8; 16], Cluster>,
     sites: Frequent<u64, Site>,
-    alarms: VecDeque<Alarm>,
 }
 
 impl Default for Templates {
     fn default() -> Self {
-        Self { clusters: Frequent::new(), sites: Frequent::new(), alarms: VecDeque::new() }
+        Self { clusters: Frequent::new(), sites: Frequent::new() }
     }
 }
 
 impl Templates {
-    /// Adds one verdict. Returns the alarms that it raises, which are kept as well.
+    /// Adds one verdict. Returns the alarms that it raises.
     fn notice(&mut self, noticed: &Noticed) -> Vec<Alarm> {
-        let found: Vec<Alarm> =
-            [self.in_cluster(noticed), self.on_site(noticed)].into_iter().flatten().collect();
-        found.iter().for_each(|alarm| self.keep(alarm.clone()));
-        found
-    }
-
-    fn keep(&mut self, alarm: Alarm) {
-        if self.alarms.len() >= ALARMS_MAX {
-            self.alarms.pop_front();
-        }
-        self.alarms.push_back(alarm);
+        [self.in_cluster(noticed), self.on_site(noticed)].into_iter().flatten().collect()
     }
 
     fn in_cluster(&mut self, noticed: &Noticed) -> Option<Alarm> {
@@ -363,16 +345,6 @@ pub fn committed(noticed: &[Noticed]) {
         counter!("leitong_templates_total", "what" => alarm.label()).increment(1);
         alarm.log();
     }
-}
-
-/// Returns the last alarms of this process, oldest first.
-#[must_use]
-pub fn alarms() -> Vec<Alarm> {
-    let templates = OF_THIS_PROCESS.get();
-    let alarms = templates.map(|templates| {
-        templates.lock().unwrap_or_else(PoisonError::into_inner).alarms.iter().cloned().collect()
-    });
-    alarms.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! `leitong completions` and `leitong man`: generate shell completions and manual pages.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_complete::Shell;
-use leitong_base::terminal;
+
+use crate::cli::files::documents;
 
 #[derive(Debug, Args)]
 #[command(
@@ -31,9 +31,7 @@ pub(crate) struct Man {
 pub(crate) fn completions(arguments: &Completions, mut program: Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "leitong", &mut script);
-    terminal::Streams::output()
-        .and_then(|mut out| out.write_all(&script))
-        .context("cannot write to standard output")?;
+    documents::print(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,7 +19,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Faults, Milestones, RunId, RunInput};
-use crate::cli::files::documents;
+use crate::cli::files::documents::{self, create};
 use crate::cli::files::done::Marked;
 use crate::cli::files::outputs::{check_outputs, check_writable};
 use crate::cli::files::parts::{Overwrite, Parts};
@@ -612,7 +612,9 @@ fn check(
     }
     arguments.kept.check(inputs)?;
     check_checkpoint(arguments, inputs)?;
-    check_on_disk(arguments, config)?;
+    if config.table.on_disk && arguments.table.is_none() {
+        return Err(wrong("table.on_disk = true: needs --table DIR, the folder for the centroids"));
+    }
     let folders: Vec<&Path> =
         arguments.table.iter().chain(&arguments.checkpoint).map(PathBuf::as_path).collect();
     let configured = arguments.decision.files(config);
@@ -646,14 +648,6 @@ fn folders_of(arguments: &Arguments) -> anyhow::Result<Folders> {
         checkpoints.set_table(Arc::clone(table));
     }
     Ok((table, checkpoints.map(Arc::new)))
-}
-
-/// Checks that there is a folder for old centroids if they are to be on disk.
-fn check_on_disk(arguments: &Arguments, config: &Config) -> anyhow::Result<()> {
-    if config.table.on_disk && arguments.table.is_none() {
-        return Err(wrong("table.on_disk = true: needs --table DIR, the folder for the centroids"));
-    }
-    Ok(())
 }
 
 /// Checks that a run with checkpoints has inputs that can be read again and outputs that can be truncated.
@@ -829,8 +823,4 @@ fn outputs(arguments: &Arguments, below: &[PathBuf]) -> Vec<(&'static str, PathB
 /// Returns true if verdicts go to standard output.
 fn prints(arguments: &Arguments) -> bool {
     arguments.output.is_none() && !arguments.kept.copies()
-}
-
-fn create(path: &Path) -> anyhow::Result<WholeLines> {
-    WholeLines::create(path).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -252,6 +252,14 @@ pub fn open_records(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs
     Ok(Inputs::new(open(paths)?, settings::input_rules(config)?, Arc::default()))
 }
 
+/// Creates an output of lines, or its part; `-` is standard output.
+///
+/// # Errors
+/// The operating system's error.
+pub(crate) fn create(path: &Path) -> anyhow::Result<WholeLines> {
+    WholeLines::create(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// Writes text for people to standard output.
 ///
 /// # Errors

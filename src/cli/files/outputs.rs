@@ -65,7 +65,9 @@ pub fn check_outputs(
     for (option, path) in outputs {
         let file = identity(path);
         let problem = match path == Path::new("-") {
-            true => twice_on_standard_output(file, &mut taken),
+            true => file
+                .is_some_and(|stdout| !taken.insert(stdout))
+                .then(|| "standard output is named twice; name a file".to_owned()),
             false => compression_promised(option, path)
                 .or_else(|| in_foreign_folder(path, file.as_ref(), &folders))
                 .or_else(|| taken_already(file, &mut taken)),
@@ -91,11 +93,6 @@ pub(crate) fn check_writable(outputs: &[(&str, PathBuf)]) -> anyhow::Result<()> 
         tried.with_context(|| format!("{option}: cannot write {}", path.display()))?;
     }
     Ok(())
-}
-
-fn twice_on_standard_output(stdout: Option<Identity>, taken: &mut HashSet<Identity>) -> Option<String> {
-    let is_new = stdout.is_none_or(|stdout| taken.insert(stdout));
-    (!is_new).then(|| "standard output is named twice; name a file".to_owned())
 }
 
 fn compression_promised(option: &str, path: &Path) -> Option<String> {

@@ -19,7 +19,6 @@ use crate::cli::files::documents;
 use crate::cli::files::parts::Overwrite;
 use crate::cli::files::parts::Parts;
 use crate::cli::interrupt::Interrupt;
-use crate::cli::service::tap::ReadFrom;
 use crate::cli::service::tap::parse_read_from;
 use crate::cli::settings;
 use crate::cli::settings::Wrong;
@@ -28,7 +27,7 @@ use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_fingerprint::boilerplate::HEADER;
 use leitong_kafka::Received as OfTopic;
-use leitong_kafka::Tail;
+use leitong_kafka::{Start, Tail};
 use leitong_pipeline::Message;
 use leitong_pipeline::PageReader;
 use leitong_pipeline::config::Config;
@@ -62,7 +61,7 @@ pub(crate) struct Arguments {
     pages: u32,
     /// Where to start reading: beginning, now (waits for new pages), or a time ago such as 90s, 15m, 2h or 3d
     #[arg(long, value_name = "WHEN", default_value = "1d", value_parser = parse_read_from)]
-    from: ReadFrom,
+    from: Start,
     /// File to write the list to; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -110,11 +109,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let parts = Parts::begin_checked(&output, &[], &[], arguments.overwrite)?;
     let topic = config.kafka.topics.pages.clone();
     let interrupt = Interrupt::listen()?;
-    let mut tail = Tail::begin(&config.kafka, &topic, arguments.from.start())?;
+    let mut tail = Tail::begin(&config.kafka, &topic, arguments.from)?;
     let mut reader = SiteReader::new(config)?;
     let (mut found, mut read) = (ParagraphCounts::new(PARAGRAPHS_MIN), 0_u64);
     // At the end of the topic, the command waits only if new pages were requested.
-    let waits = arguments.from == ReadFrom::Now;
+    let waits = arguments.from == Start::Now;
     while found.pages() < *pages && !interrupt.is_requested() && (waits || !tail.is_read_to_end()) {
         let Some(message) = tail.next(WAIT)? else { continue };
         read += 1;

@@ -160,7 +160,10 @@ fn text(sides: &[Side; 2], comparer: &Comparer) -> String {
         Outcome::Undecidable(reason) => format!("none ({})", reason.as_str()),
     });
     if !detector.counts(&a.terms).is_empty() {
-        row("features", &|side| counts(&detector.counts(&side.terms)));
+        row("features", &|side| {
+            let counts = detector.counts(&side.terms);
+            counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+        });
     }
     out.push('\n');
     for (name, terms) in [
@@ -254,12 +257,6 @@ fn file_and_id(name: &str) -> Option<(&str, &str)> {
 fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
     let found = pages::find(&[path.to_owned()], config, |page| page.id == id)?;
     found.ok_or_else(|| wrong(format_args!("{}: no page has the id {id:?}", path.display())))
-}
-
-/// Formats counts as in `31 words, 30 concepts, …`.
-fn counts(counts: &[(&'static str, u32)]) -> String {
-    let shown: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    shown.join(", ")
 }
 
 /// Formats the most frequent terms with their frequencies, without the terms of `others`.

@@ -4,13 +4,10 @@
 //! one batch. A gigabyte takes some seconds.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::Context;
 
-use leitong_formats::source::Input;
-use leitong_formats::source::InputRules;
-use leitong_formats::source::Inputs;
+use crate::cli::files::documents::open_records;
 use leitong_pipeline::PageReader;
 use leitong_pipeline::config::Config;
 use leitong_text::page::Page;
@@ -24,12 +21,8 @@ pub(crate) fn find(
     config: &Config,
     is_it: impl Fn(&Page) -> bool,
 ) -> anyhow::Result<Option<Page>> {
-    let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
-    let inputs = paths.iter().map(open).collect::<anyhow::Result<_>>()?;
     let reader = PageReader::new(config)?.without_urls();
-    let rules =
-        InputRules::new(&config.page, &config.input).map_err(|faults| anyhow::anyhow!(faults.join("\n")))?;
-    let mut source = Inputs::new(inputs, rules, Arc::default());
+    let mut source = open_records(paths, config)?;
     for record in source.records() {
         let record = record.context("cannot read the files of pages")?;
         if let Some(page) = reader.page(&record.place, record.payload).filter(&is_it) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use clap::Args;
 
+use crate::cli::files::documents::create;
 use crate::cli::files::parts::{Overwrite, Parts};
 use crate::cli::settings::{self, Wrong, wrong};
 use leitong_base::terminal;
@@ -19,7 +20,6 @@ use leitong_keep::sink::Counts;
 use leitong_keep::sink::DeadLetters;
 use leitong_keep::sink::FileSink;
 use leitong_keep::sink::Sink;
-use leitong_keep::sink::WholeLines;
 use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::Config;
 use leitong_pipeline::config::KafkaConfig;
@@ -193,8 +193,4 @@ fn log_partitions(config: &KafkaConfig) -> anyhow::Result<u32> {
     count.with_context(|| {
         format!("topic {} does not exist; create it with `leitong topics create`", config.topics.fingerprints)
     })
-}
-
-fn create(path: &Path) -> anyhow::Result<WholeLines> {
-    WholeLines::create(path).with_context(|| format!("cannot write {}", path.display()))
 }

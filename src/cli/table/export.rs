@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
+use crate::cli::files::documents::create;
 use crate::cli::files::parts::Overwrite;
 use crate::cli::files::parts::Parts;
-use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
 #[derive(Debug, Args)]
@@ -39,8 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     // Finds damage before the output is written.
     super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?;
-    let cannot = || format!("cannot write {}", output.display());
-    let mut lines = WholeLines::create(output).with_context(cannot)?;
+    let mut lines = create(output)?;
     let mut failed = None;
     let take = |line| {
         if failed.is_none() {
@@ -48,6 +47,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     };
     if *all { TableDir::export(folder, take) } else { TableDir::export_centroids(folder, take) }?;
-    failed.map_or_else(|| lines.flush(), Err).with_context(cannot)?;
+    failed
+        .map_or_else(|| lines.flush(), Err)
+        .with_context(|| format!("cannot write {}", output.display()))?;
     parts.finish()
 }

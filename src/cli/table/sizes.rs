@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use crate::cli::files::documents::create;
 use crate::cli::files::parts::Parts;
 use leitong_base::terminal;
 use leitong_cluster::ClusterId;
 use leitong_keep::TableSizes;
-use leitong_keep::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
 pub(super) fn run(output: &Path, parts: Parts, folder: &Path) -> anyhow::Result<()> {
@@ -22,8 +22,7 @@ pub(super) fn run(output: &Path, parts: Parts, folder: &Path) -> anyhow::Result<
             folder.display()
         );
     };
-    let cannot = || format!("cannot write {}", output.display());
-    let mut lines = WholeLines::create(output).with_context(cannot)?;
+    let mut lines = create(output)?;
     let mut uncounted = 0_u64;
     let mut written = Ok(());
     TableDir::inspect(folder, |position, centroid| {
@@ -34,7 +33,7 @@ pub(super) fn run(output: &Path, parts: Parts, folder: &Path) -> anyhow::Result<
             written = is_counted.map(|is_counted| uncounted += u64::from(!is_counted));
         }
     })?;
-    written.and_then(|()| lines.flush()).with_context(cannot)?;
+    written.and_then(|()| lines.flush()).with_context(|| format!("cannot write {}", output.display()))?;
     parts.finish()?;
     if uncounted > 0 {
         terminal::note(format_args!(

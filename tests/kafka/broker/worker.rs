@@ -67,7 +67,7 @@ impl Installation {
         let text = format!(
             "[kafka]\nbootstrap_servers = \"{}\"\napp = \"{app}\"\n[kafka.topics]\npages = \"{app}.pages\"\n\
              fingerprints = \"{app}.log\"\nverdicts = \"{app}.verdicts\"\ncentroids = \"{app}.centroids\"\n\
-             dead_letters = \"{app}.dead\"\n[admin]\naddress = \"127.0.0.1:0\"\nconsole = true\n{create}{more}\n",
+             dead_letters = \"{app}.dead\"\n[admin]\naddress = \"127.0.0.1:0\"\n{create}{more}\n",
             self.workers_bootstrap
         );
         std::fs::write(self.config(), text).expect("written");

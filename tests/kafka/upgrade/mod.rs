@@ -25,7 +25,6 @@ fn installation(name: &str, former: &Former) -> Installation {
         "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{FAST_FAILURE_DETECTION}"
     );
     let installation = Installation::without_topics(&bootstrap(), name, &more);
-    installation.edit("console = true\n", "");
     installation.edit("[kafka]\n", "[kafka]\nstandby = true\n");
     let config = installation.config();
     wait_until("the topics are made and known", || {

@@ -74,7 +74,7 @@ list!(
          settings";
     VERDICTS = counter "leitong_verdicts_total" "kind: as in verdicts" "Verdicts committed";
     TEMPLATES = counter "leitong_templates_total" "what: cluster, site"
-        "Clusters and sites whose duplicates look like a page template; the log and the console name them";
+        "Clusters and sites whose duplicates look like a page template; the log names them";
     UNDECIDABLE = counter "leitong_undecidable_total" "reason: as in verdicts" "Undecidable pages, by reason";
     RECRAWLS = counter "leitong_recrawls_total" "outcome: as in verdicts"
         "Pages whose url was crawled before, by outcome; only with recrawls.enabled";

@@ -1,6 +1,5 @@
-//! Everything that an operator sees of a worker: [`metrics`], [`health`], [`tally`], and [`traces`].
+//! Everything that an operator sees of a worker: [`metrics`], [`health`] and [`traces`].
 
 pub mod health;
 pub mod metrics;
-pub mod tally;
 pub mod traces;

@@ -1,9 +1,9 @@
-//! The admin port: serves `GET /livez`, `/readyz`, `/metrics` and `/state`, and the console if it is enabled.
+//! The admin port: serves `GET /livez`, `/readyz`, `/metrics` and `/state`.
 //!
 //! There is no authentication, so the port is on the loopback interface unless the settings say otherwise.
 //! Probes are answered no matter how many other clients are connected ([`port`](crate::port)).
 
-mod console;
+mod state;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use crate::port::{Limits, Port, RequestBody};
 use leitong_graph::telemetry::health::Health;
 
-pub use console::AdminConsole;
+pub use state::AdminState;
 
 /// Limits on the clients: probes and scrapers are few, and send one request each.
 const LIMITS: Limits = Limits {

@@ -1,23 +1,17 @@
-//! Queries that the pages of the console have in common, and their style sheet and script.
+//! Queries that the pages of the console have in common, and their style sheet.
 
 use hyper::header::{ACCEPT_LANGUAGE, HeaderMap};
 use hyper::{StatusCode, Uri};
 use url::form_urlencoded;
 
 use super::render::language::Language;
-use super::render::layout::{SCRIPT, STYLE};
+use super::render::layout::STYLE;
 use crate::answer::Answer;
 
 /// Returns the style sheet of all pages.
 pub(crate) fn style() -> Answer {
     let content_type = "text/css; charset=utf-8";
     Answer { status: StatusCode::OK, content_type, body: STYLE.to_owned() }
-}
-
-/// Returns the script of pages that refresh themselves.
-pub(crate) fn script() -> Answer {
-    let content_type = "text/javascript; charset=utf-8";
-    Answer { status: StatusCode::OK, content_type, body: SCRIPT.to_owned() }
 }
 
 /// The query of a page's address.

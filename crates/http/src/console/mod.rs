@@ -1,11 +1,10 @@
-//! The console: shows pages, tables and workers as web pages.
+//! The console: shows pages and tables as web pages.
 //!
 //! ```text
 //! two pages ─► comparison ─► render ─► HTML ─► a file, or
 //!                                              site, server: `leitong console`
 //!
 //! a table ─► saved ─► render ─► HTML ─► site, server
-//! state of a worker ─► render ─► HTML ─► worker: the worker's port
 //! ```
 //! [`render`] is pure: it turns data into HTML, and escapes all text from pages. Nothing here writes data.
 
@@ -15,7 +14,6 @@ mod render;
 mod saved;
 mod server;
 mod site;
-pub(crate) mod worker;
 
 pub use render::file_of_comparison;
 pub use render::language::Language;

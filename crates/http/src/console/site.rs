@@ -65,10 +65,8 @@ impl Site {
     /// Answers `GET`.
     pub(crate) fn get(&self, request: &ConsoleRequest<'_>) -> Answer {
         let language = request.query.language().unwrap_or(request.accepts);
-        match request.path {
-            "/style.css" => return http::style(),
-            "/live.js" => return http::script(),
-            _ => {}
+        if request.path == "/style.css" {
+            return http::style();
         }
         let answer = match request.path {
             "/" => Ok(self.form(request, language)),
@@ -264,7 +262,6 @@ impl OwnedFrame<'_> {
             delivery: Delivery::Served("/"),
             links: &self.links,
             other_language: Some(self.other),
-            refresh_s: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The current state of a worker, from its metrics, health and tally, for the console.
+//! The current state of a worker, from its metrics and health.
 //!
 //! Pure. Rates come from [`History`], which keeps the counters of the last 15 minutes.
 
@@ -7,8 +7,6 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Serialize;
 
 use super::exposition::Metrics;
-use leitong_graph::telemetry::tally::{Names, Tally};
-use leitong_pipeline::templates::Alarm;
 
 /// Maximum number of past moments that are kept.
 const MOMENTS_MAX: usize = 181;
@@ -16,8 +14,6 @@ const MOMENTS_MAX: usize = 181;
 pub const MOMENT_S: u32 = 5;
 /// Limit on the rows of a table.
 const ROWS_MAX: usize = 200;
-/// Limit on the names of a list.
-const NAMES_MAX: usize = 12;
 
 /// Counters at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,19 +79,6 @@ impl History {
 /// A name with a count.
 pub(crate) type Count = (String, u64);
 
-/// Counts for a corpus, a host or a cluster.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Named {
-    /// Corpus, host, or id of the cluster.
-    pub name: String,
-    /// Canonical url of a cluster.
-    pub note: String,
-    /// Number of verdicts.
-    pub verdicts: u64,
-    /// Number of verdicts that are duplicates.
-    pub duplicates: u64,
-}
-
 /// Records of a partition that are not read yet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Lag {
@@ -126,7 +109,7 @@ pub(crate) struct Table {
     pub halted: bool,
 }
 
-/// Everything that the console shows of a worker.
+/// The state of a worker, as `/state` shows it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Live {
     /// Seconds since the start.
@@ -165,16 +148,8 @@ pub(crate) struct Live {
     pub log_partitions: u64,
     /// Tables of the log partitions.
     pub tables: Vec<Table>,
-    /// Corpora with the most pages.
-    pub corpora: Vec<Named>,
-    /// Hosts with the most pages.
-    pub hosts: Vec<Named>,
-    /// Clusters with the most duplicates.
-    pub clusters: Vec<Named>,
     /// Number of template alarms.
     pub template_alarms: u64,
-    /// The last template alarms, oldest first.
-    pub templates: Vec<Alarm>,
 }
 
 /// Data in addition to the metrics.
@@ -185,10 +160,6 @@ pub(crate) struct Context<'a> {
     pub not_ready: Vec<String>,
     /// Past counters.
     pub history: &'a History,
-    /// Counts by corpus, host and cluster.
-    pub tally: &'a Tally,
-    /// The last template alarms, oldest first.
-    pub templates: Vec<Alarm>,
     /// Current time, in seconds since 1970.
     pub now: f64,
 }
@@ -196,7 +167,7 @@ pub(crate) struct Context<'a> {
 impl Live {
     /// Builds the state from metrics and the other data.
     pub(crate) fn from_metrics(metrics: &Metrics, context: Context<'_>) -> Self {
-        let Context { dead, not_ready, history, tally, templates, now } = context;
+        let Context { dead, not_ready, history, now } = context;
         let counts = |name: &str, label: &str| -> Vec<Count> {
             let by = metrics.by(name, label);
             let mut counts: Vec<Count> = by.into_iter().map(|(name, value)| (name, whole(value))).collect();
@@ -225,41 +196,14 @@ impl Live {
             lag: lag(metrics),
             log_partitions: whole(metrics.sum("leitong_log_partitions")),
             tables: tables(metrics, now),
-            corpora: named(&tally.corpora),
-            hosts: named(&tally.hosts),
-            clusters: named(&tally.clusters),
             template_alarms: whole(metrics.sum("leitong_templates_total")),
-            templates,
         }
-    }
-
-    /// Returns the number of verdicts of a kind.
-    #[cfg(feature = "console")]
-    pub(crate) fn verdicts_of_kind(&self, kind: &str) -> u64 {
-        self.verdicts.iter().find(|(name, _)| name == kind).map_or(0, |(_, count)| *count)
-    }
-
-    /// Returns the number of all records that are not read yet.
-    #[cfg(feature = "console")]
-    pub(crate) fn lag_records(&self) -> u64 {
-        self.lag.iter().map(|lag| lag.records).sum()
     }
 }
 
 fn whole(value: f64) -> u64 {
     // Counts are far below 2⁵³. A negative value or NaN becomes 0.
     value.max(0.0) as u64
-}
-
-fn named(names: &Names) -> Vec<Named> {
-    let largest = names.largest(NAMES_MAX).into_iter();
-    let named = |(name, note, pages): (&str, &str, leitong_graph::telemetry::tally::Pages)| Named {
-        name: name.to_owned(),
-        note: note.to_owned(),
-        verdicts: pages.verdicts,
-        duplicates: pages.duplicates,
-    };
-    largest.map(named).collect()
 }
 
 /// Returns the partitions with the largest lag, in their order.
@@ -337,23 +281,20 @@ leitong_verdict_delay_seconds_count 60
         for (at, count) in [(0.0, 0), (5.0, 50), (10.0, 50), (15.0, 200)] {
             history.add(at, &pages(count));
         }
-        let tally = Tally::default();
         let context = Context {
             dead: vec![],
             not_ready: vec!["cluster: restoring".to_owned()],
             history: &history,
-            tally: &tally,
-            templates: Vec::new(),
             now: 1100.0,
         };
         let live = Live::from_metrics(&Metrics::read(TEXT), context);
         assert_eq!(live.verdicts_series, [10.0, 0.0, 30.0]);
         assert!((live.verdicts_per_second - 200.0 / 15.0).abs() < 1e-9 && live.pages_per_second < 1e-9);
         assert_eq!((live.up_seconds, live.pages_read, live.delay_seconds), (100.0, 900, Some(0.5)));
-        assert_eq!((live.verdicts_of_kind("NEAR_DUPLICATE"), live.verdicts_of_kind("UNDECIDABLE")), (150, 0));
+        assert_eq!(live.verdicts[1..], [("NEAR_DUPLICATE".to_owned(), 150)]);
         assert_eq!(live.dead_letters, [("NO_URL".to_owned(), 3)]);
-        assert_eq!(live.lag_records(), 47);
-        assert_eq!(live.lag.iter().map(|lag| &*lag.partition).collect::<Vec<_>>(), ["2", "10"]);
+        let lags: Vec<_> = live.lag.iter().map(|lag| (&*lag.partition, lag.records)).collect();
+        assert_eq!(lags, [("2", 40), ("10", 7)]);
         assert_eq!((live.recent_duplicates, live.recent_delay_seconds), (Some(0.25), Some(1.0)));
         assert_eq!((live.log_partitions, live.template_alarms, live.tables.len()), (4, 2, 3));
         assert_eq!((live.tables[0].centroids, live.tables[0].snapshot_age_seconds), (Some(600), Some(60.0)));

@@ -1,4 +1,4 @@
-//! The state of a running worker, as `/state` and the console show it.
+//! The state of a running worker, as `/state` shows it.
 
 pub(crate) mod exposition;
 pub(crate) mod live;

@@ -55,8 +55,8 @@ use leitong_graph::telemetry::health::Health;
 use leitong_graph::telemetry::metrics;
 use leitong_graph::telemetry::traces;
 use leitong_http::MOMENT_S;
-use leitong_http::admin::AdminConsole;
 use leitong_http::admin::AdminPort;
+use leitong_http::admin::AdminState;
 use leitong_http::admin::MorePaths;
 use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::Config;
@@ -201,22 +201,14 @@ fn serve_admin_port(
     let recorder = metrics::install()?;
     metrics::begin();
     let upkeep = recorder.clone();
-    let mut console = None;
+    let mut state = None;
     if !config.address.is_empty() {
         let port = runtime.block_on(AdminPort::bind(&config.address))?;
         let address = port.address();
         tracing::info!("admin port: http://{address}");
-        if config.console {
-            if cfg!(feature = "console") {
-                tracing::info!("console: http://{address}/console/");
-            } else {
-                tracing::warn!("admin.console is ignored: this program was built without web pages");
-            }
-        }
         let is_loopback = address.ip().is_loopback();
-        let shown =
-            Arc::new(AdminConsole::begin(Arc::clone(health), recorder.clone(), config.console, is_loopback));
-        console = Some(Arc::clone(&shown));
+        let shown = Arc::new(AdminState::begin(Arc::clone(health), recorder.clone(), is_loopback));
+        state = Some(Arc::clone(&shown));
         let more_paths = Arc::new(move |request: &_| shown.answer(request)) as MorePaths;
         runtime.spawn(port.serve(Arc::clone(health), recorder, Some(more_paths)));
     }
@@ -224,8 +216,8 @@ fn serve_admin_port(
         loop {
             tokio::time::sleep(Duration::from_secs(MOMENT_S.into())).await;
             upkeep.run_upkeep();
-            if let Some(console) = &console {
-                console.tick();
+            if let Some(state) = &state {
+                state.tick();
             }
         }
     });

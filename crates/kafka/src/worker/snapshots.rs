@@ -87,8 +87,7 @@ fn write<W: World>(
         return Ok(());
     }
     let NextSnapshot { file, position, changelog_offset, whole } = next;
-    // A restore refuses a position without numbers.
-    let Some(position) = position.filter(|position| position.founded.is_some()) else { return Ok(()) };
+    let Some(position) = position else { return Ok(()) };
     anyhow::ensure!(whole, "the changelog ends inside a transaction");
     let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);
     file.finish(footer(topic, changelog_offset, as_of, position))?;
@@ -159,9 +158,6 @@ impl NextSnapshot {
         }
         let id = ChangelogRecord::cluster_of(key).context("a record whose key has no cluster id")?;
         self.whole = false;
-        if let Some(value) = record.value() {
-            self.file.add(id.log_offset, value)?;
-        }
-        Ok(())
+        Ok(self.file.add(id.log_offset, record.value().context("a record without a value")?)?)
     }
 }

@@ -5,11 +5,10 @@
 //! seed, bits ► SimHash fingerprints ► table: look-ups, insertions and bytes at several sizes ┐
 //! the machine's memory ─────────────────────────────────────────────────────────────────────┴► pages it holds
 //! ```
-//! The stages and the table in memory run on one core, so their figures can be multiplied by the number of
+//! The stages and the table run on one core, so their figures can be multiplied by the number of
 //! cores for parallel work. Rates of look-ups and duplicates are medians of several batches.
 
 mod machine;
-mod on_disk;
 mod report;
 mod stages;
 mod table;

@@ -1,12 +1,10 @@
 //! Measures the table after the stages, and formats all figures as tables and as JSON.
 
 use std::fmt::{self, Display};
-use std::path::Path;
 
 use serde::Serialize;
 
 use super::machine::{Machine, memory_is_short};
-use super::on_disk::{self, OnDiskFigures};
 use super::stages::StageFigures;
 use super::table::{self, Plan, TableFigures, configured_detector, plain_detector};
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
@@ -28,20 +26,18 @@ pub(crate) struct Report {
     inputs: Vec<String>,
     /// Times of the stages.
     stages: StageFigures,
-    /// Figures of the centroid table in memory.
+    /// Figures of the centroid table.
     table: Vec<TableFigures>,
-    /// Figures of the table with old centroids on disk, if a folder was named for it.
-    on_disk: Vec<OnDiskFigures>,
     /// Number of centroids that fit into this machine's memory with the configured look-up.
     centroids_held: Option<u64>,
 }
 
 impl Report {
-    /// Measures the table in memory with the configured look-up, and with the plain one of the SimHash paper
+    /// Measures the table with the configured look-up, and with the plain one of the SimHash paper
     /// at each of `distances`. For each look-up, one table is filled with evenly distributed fingerprints,
     /// one with skewed ones, and, if there are enough pages, one with fingerprints that are distributed like
     /// those of the pages.
-    pub(crate) fn in_memory(
+    pub(crate) fn measure(
         inputs: Vec<String>,
         stages: StageFigures,
         config: &SimHashConfig,
@@ -49,54 +45,21 @@ impl Report {
         plan: &Plan,
         mut progress: impl FnMut(&str),
     ) -> Self {
-        let mut sources = sources(plan).to_vec();
+        let mut sources =
+            vec![("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))];
         if stages.hashes.len() >= EXAMPLES_MIN {
             sources.push(("like the pages'", Fingerprints::like(plan.seed, &stages.hashes)));
         }
         let configured = (configured_detector(config), config.near.max_distance);
         let plain = distances.iter().map(|distance| (plain_detector(*distance), *distance));
-        let mut figures = Vec::new();
+        let mut table = Vec::new();
         for (detector, max_distance) in std::iter::once(configured).chain(plain) {
             for source in &sources {
                 let measured =
                     table::measure(&detector, max_distance, source, plan, memory_is_short, &mut progress);
-                figures.extend(measured);
+                table.extend(measured);
             }
         }
-        Self::new(inputs, stages, figures, Vec::new())
-    }
-
-    /// Measures the table with its old centroids on disk, in subfolders of `folder`, filled with even and with skewed
-    /// fingerprints.
-    ///
-    /// # Errors
-    /// Fails if the folder cannot be used, or if the store fails.
-    pub(crate) fn on_disk(
-        inputs: Vec<String>,
-        stages: StageFigures,
-        config: &SimHashConfig,
-        folder: &Path,
-        plan: &Plan,
-        mut progress: impl FnMut(&str),
-    ) -> anyhow::Result<Self> {
-        let (_, detector) = configured_detector(config);
-        let mut figures = Vec::new();
-        for source in sources(plan) {
-            let folder = folder.join(source.0);
-            let max_distance = config.near.max_distance;
-            let measured = on_disk::measure(&detector, max_distance, &source, plan, &folder, &mut progress)?;
-            figures.extend(measured);
-        }
-        Ok(Self::new(inputs, stages, Vec::new(), figures))
-    }
-
-    /// Combines the parts. The rows of the configured look-up must come first in `table`.
-    fn new(
-        inputs: Vec<String>,
-        stages: StageFigures,
-        table: Vec<TableFigures>,
-        on_disk: Vec<OnDiskFigures>,
-    ) -> Self {
         let machine = Machine::this();
         let configured =
             table.iter().filter(|row| Some(&row.look_up) == table.first().map(|first| &first.look_up));
@@ -105,13 +68,8 @@ impl Report {
             .memory_bytes
             .zip(bytes)
             .map(|(memory, bytes)| (memory as f64 * MEMORY_SHARE / bytes) as u64);
-        Self { machine, inputs, stages, table, on_disk, centroids_held }
+        Self { machine, inputs, stages, table, centroids_held }
     }
-}
-
-/// Returns the generators of fingerprints, each with a name.
-fn sources(plan: &Plan) -> [(&'static str, Fingerprints); 2] {
-    [("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))]
 }
 
 impl Display for Report {
@@ -149,9 +107,6 @@ impl Display for Report {
                 row.hot_bytes,
                 row.cold_bytes,
             )?;
-        }
-        for row in &self.on_disk {
-            writeln!(f, "\n{row}")?;
         }
         let Machine { cores, memory_bytes } = &self.machine;
         let capacity = *cores as f64 * 1e6 / micros_a_page.max(1e-3);

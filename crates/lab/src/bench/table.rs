@@ -8,13 +8,13 @@ use serde::Serialize;
 use super::median;
 use leitong_base::random::Random;
 use leitong_base::record::FingerprintRecord;
-use leitong_cluster::{Centroid, ClusterRules, Clusterer, ExpiryConfig, Position, Query, TableFault};
+use leitong_cluster::{Centroid, ClusterRules, Clusterer, ExpiryConfig, Position, Query};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 use leitong_fingerprint::detectors::simhash::{Candidates, Confirm, SimHash, SimHashConfig};
 
 /// Number of look-ups or insertions in a batch.
-pub(super) const BATCH: usize = 1_024;
+const BATCH: usize = 1_024;
 /// Maximum number of batches of look-ups that are timed.
 const LOOK_UP_BATCHES: usize = 64;
 /// Time after which no further batch of look-ups begins, except that at least three are timed.
@@ -31,8 +31,6 @@ pub(crate) struct Plan {
     /// True to give centroids a page id and a url, like real ones. Without these texts, more centroids fit
     /// into memory.
     pub texts: bool,
-    /// Number of centroids that a table on disk writes at once.
-    pub block_centroids: u64,
 }
 
 /// The figures at one size.
@@ -114,8 +112,7 @@ pub(super) fn measure(
             break;
         };
         let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
-        let looked_up = look_ups(&mut clusterer, &mut queries, fingerprints);
-        let (look_ups_per_second, found_percent, _) = looked_up.expect(IN_MEMORY);
+        let (look_ups_per_second, found_percent) = look_ups(&mut clusterer, &mut queries, fingerprints);
         let duplicates_per_second = duplicates(&mut clusterer, &mut queries, fingerprints);
         let bytes = clusterer.bytes();
         figures.push(TableFigures {
@@ -165,7 +162,7 @@ fn fill(
     Some((size - start) as f64 / time.as_secs_f64())
 }
 
-pub(super) fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) -> Centroid {
+fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) -> Centroid {
     let mut random = Random::new(number, 1);
     let text_digest = u128::from(random.next_bits()) << 64 | u128::from(random.next_bits());
     let (page_id, url) = if texts {
@@ -188,10 +185,10 @@ pub(super) fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) ->
 }
 
 /// A generator of queries.
-pub(super) struct Queries {
-    pub(super) random: Random,
-    pub(super) max_distance: u32,
-    pub(super) size: usize,
+struct Queries {
+    random: Random,
+    max_distance: u32,
+    size: usize,
 }
 
 impl Queries {
@@ -206,13 +203,8 @@ impl Queries {
     }
 }
 
-/// Returns the look-ups per second, the percentage of near queries that found something, and the number of
-/// look-ups. Fails if old centroids on disk cannot be read.
-pub(super) fn look_ups(
-    clusterer: &mut Clusterer,
-    queries: &mut Queries,
-    fingerprints: &Fingerprints,
-) -> Result<(f64, f64, u64), TableFault> {
+/// Returns the look-ups per second, and the percentage of near queries that found something.
+fn look_ups(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &Fingerprints) -> (f64, f64) {
     let mut times = Vec::new();
     let (mut found, mut asked) = (0, 0);
     let began = Instant::now();
@@ -225,7 +217,7 @@ pub(super) fn look_ups(
             .map(|fingerprint| Some(Query { corpus: "", fingerprint_hash: 0, fingerprint }))
             .collect();
         let since = Instant::now();
-        let near = clusterer.look_up(&batch)?;
+        let near = clusterer.look_up(&batch).expect(IN_MEMORY);
         times.push(since.elapsed().as_secs_f64());
         let mut answered: Vec<u32> =
             near.iter().map(|near| near.query).filter(|query| query % 2 == 0).collect();
@@ -233,7 +225,7 @@ pub(super) fn look_ups(
         found += answered.len();
         asked += BATCH / 2;
     }
-    Ok((BATCH as f64 / median(&mut times), 100.0 * found as f64 / asked as f64, 2 * asked as u64))
+    (BATCH as f64 / median(&mut times), 100.0 * found as f64 / asked as f64)
 }
 
 /// Returns the decisions on duplicates per second.
@@ -257,7 +249,7 @@ mod tests {
 
     #[test]
     fn sizes_for_which_memory_is_short_are_skipped() {
-        let plan = Plan { sizes: vec![1_000, 2_000, 3_000], seed: 1, texts: false, block_centroids: 1 << 18 };
+        let plan = Plan { sizes: vec![1_000, 2_000, 3_000], seed: 1, texts: false };
         let asked = std::cell::Cell::new(0);
         let memory_is_short = || asked.replace(asked.get() + 1) > 0;
         let mut messages = Vec::new();

@@ -37,10 +37,6 @@ pub(super) struct Arguments {
     /// configured one
     #[arg(long, value_name = "BITS", value_delimiter = ',', default_values_t = [3])]
     distances: Vec<u32>,
-    /// Measure the table with its old centroids on disk (`table.on_disk`) instead of in memory, in this empty
-    /// folder. 100 million centroids take about 40 GB
-    #[arg(long, value_name = "DIR")]
-    table_dir: Option<PathBuf>,
     /// Leave out page ids and urls of centroids, to fit more centroids into memory
     #[arg(long)]
     no_urls: bool,
@@ -62,13 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(distance) = arguments.distances.iter().find(|distance| **distance > 16) {
         return Err(wrong(format_args!("--distances {distance}: must be at most 16")));
     }
-    let plan = Plan {
-        sizes: sizes(&arguments.sizes)?,
-        seed: arguments.seed,
-        texts: !arguments.no_urls,
-        block_centroids: config.table.block_centroids,
-    };
-
+    let plan = Plan { sizes: sizes(&arguments.sizes)?, seed: arguments.seed, texts: !arguments.no_urls };
     let json: Vec<_> = arguments.json.iter().map(|path| ("--json", path.clone())).collect();
     let parts = Parts::begin_checked(&json, &arguments.inputs, &[], arguments.overwrite)?;
     let records = if arguments.inputs.is_empty() { sample() } else { read(&arguments.inputs, &config)? };
@@ -84,10 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         ));
     }
     let progress = |what: &str| terminal::note(what);
-    let report = match &arguments.table_dir {
-        None => Report::in_memory(names, stages, &config.simhash, &arguments.distances, &plan, progress),
-        Some(folder) => Report::on_disk(names, stages, &config.simhash, folder, &plan, progress)?,
-    };
+    let report = Report::measure(names, stages, &config.simhash, &arguments.distances, &plan, progress);
     if let Some(path) = &arguments.json {
         write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
     }

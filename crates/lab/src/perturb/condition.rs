@@ -27,8 +27,7 @@ pub(crate) enum Change {
     Excerpt,
     /// Other texts are added before and after the text.
     Merged,
-    /// Lines of navigation and footers are added around the text. `furniture` is the old name of this change.
-    #[serde(alias = "furniture")]
+    /// Lines of navigation and footers are added around the text.
     Boilerplate,
     /// The headline is replaced, and a line with date and editor is added.
     Headline,
@@ -158,8 +157,6 @@ mod tests {
             let text = format!("{}={}", name.as_str().expect("a text"), condition.level);
             assert_eq!(text.parse::<Condition>().expect("valid"), condition);
         }
-        let old = "furniture=4".parse::<Condition>().expect("an old name").change;
-        assert_eq!(old, Change::Boilerplate);
         assert_eq!("width".parse::<Condition>().expect("valid").change, Change::Width);
         for wrong in ["", "rewriten=0.1", "rewritten=", "rewritten=1.5", "rewritten=NaN", "merged=1"] {
             assert!(wrong.parse::<Condition>().is_err(), "{wrong}");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::redact;
 
-/// Port of `leitong run` for probes, metrics and the console.
+/// Port of `leitong run` for probes and metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminConfig {
@@ -13,10 +13,6 @@ pub struct AdminConfig {
     /// port; an empty text turns the port off. There is no authentication, so the default is the loopback
     /// interface.
     pub address: String,
-    /// Serve a read-only web page at `/console/` of the same port: throughput, lag, tables, dead letters, and
-    /// duplicates by corpus and host (docs/operations.md). Unlike the metrics, it shows hosts and urls of pages, and so
-    /// does `/state` then.
-    pub console: bool,
 }
 
 impl AdminConfig {
@@ -36,7 +32,7 @@ impl AdminConfig {
 
 impl Default for AdminConfig {
     fn default() -> Self {
-        Self { address: "127.0.0.1:9464".to_owned(), console: false }
+        Self { address: "127.0.0.1:9464".to_owned() }
     }
 }
 

@@ -120,21 +120,6 @@ impl Config {
     #[must_use]
     pub fn with_detector_of(self, variant: Self) -> Self {
         Self {
-            input: self.input,
-            page: self.page,
-            corpus: self.corpus,
-            extract: self.extract,
-            segment: self.segment,
-            fingerprint: self.fingerprint,
-            expiry: self.expiry,
-            canonical: self.canonical,
-            recrawls: self.recrawls,
-            table: self.table,
-            pipeline: self.pipeline,
-            kafka: self.kafka,
-            admin: self.admin,
-            traces: self.traces,
-            api: self.api,
             detector: variant.detector,
             idf: variant.idf,
             simhash: variant.simhash,
@@ -147,6 +132,7 @@ impl Config {
             tf_idf: variant.tf_idf,
             punctuation: variant.punctuation,
             sentence_ends: variant.sentence_ends,
+            ..self
         }
     }
 

@@ -77,7 +77,7 @@ const CONSTANTS: [(&str, &str); 23] = [
 ];
 
 /// Settings that were removed, each with its former default and advice for users who had changed it.
-const GONE: [(&str, &str, &str); 16] = [
+const GONE: [(&str, &str, &str); 17] = [
     ("extract.walls", "true", "use extract.page_kinds"),
     ("extract.credits", "true", "use extract.metadata"),
     ("i-match.lexicons", "1", "there is one lexicon now"),
@@ -95,6 +95,7 @@ const GONE: [(&str, &str, &str); 16] = [
         "set the environment variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG instead",
     ),
     ("traces.service_name", "", "set the environment variable OTEL_SERVICE_NAME instead"),
+    ("admin.console", "false", "/state and the dashboard show the worker, and its log names templates"),
     ("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page"),
     ("simhash.near.sketch_matches_far", "25", JUDGED),
     ("simhash.near.sketch_matches_short", "52", JUDGED),

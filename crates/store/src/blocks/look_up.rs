@@ -16,7 +16,6 @@ use rayon::prelude::*;
 use super::BlockError;
 use super::block::GROUP;
 use super::keyed::{Keys, is_wide, key_of_text, keys_of};
-use super::reads::Reads;
 use super::view::View;
 use leitong_cluster::{HITS_MAX, NearCentroid, Purpose, Query, SeenText};
 use leitong_fingerprint::Detector;
@@ -34,7 +33,6 @@ pub(super) struct LookUp<'a> {
     pub(super) first: u64,
     /// Threads that read; `None` if the calling thread reads.
     pub(super) pool: Option<&'a ThreadPool>,
-    pub(super) reads: &'a Reads,
     /// The purpose: to find all centroids that may be near, or only those with an equal fingerprint.
     pub(super) purpose: Purpose,
 }
@@ -120,8 +118,10 @@ impl LookUp<'_> {
         let mut found = Vec::new();
         for Probe { run, key, query } in wanted {
             let mut numbers = Vec::new();
-            let pages = self.view.runs[*run as usize].entries(*key, |entry| numbers.push(entry.number))?;
-            self.reads.pages(pages, numbers.is_empty());
+            self.view.runs[*run as usize].entries(*key, |entry| {
+                numbers.push(entry.number);
+                Ok(())
+            })?;
             numbers.retain(|number| *number >= self.first);
             numbers.sort_unstable();
             for number in numbers.into_iter().rev() {
@@ -139,7 +139,6 @@ impl LookUp<'_> {
         let Some(block) = self.view.block_of(number) else { return Ok(None) };
         let at = block.place_in_group(number);
         let (hot, cold) = (block.hot(number)?, block.cold(number)?);
-        self.reads.group();
         let corpus = hot.get(at).and_then(|(corpus, _)| block.corpus(corpus));
         let key = |((name, hash), digest)| SeenText::key_of(name, hash, digest);
         Ok(corpus.zip(cold.get(at).map(|cold| cold.text_digest)).map(key))
@@ -202,11 +201,9 @@ impl LookUp<'_> {
         for askers in wanted {
             let Probe { run, key, .. } = askers[0];
             let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide(key)));
-            let (mut entries, mut failed) = (0_u64, None);
-            let pages = self.view.runs[run as usize].entries(key, |entry| {
-                entries += 1;
-                if entry.number < self.first || failed.is_some() {
-                    return;
+            self.view.runs[run as usize].entries(key, |entry| {
+                if entry.number < self.first {
+                    return Ok(());
                 }
                 let may_be_near = |asker: &&Probe| {
                     entry.second.is_none_or(|second| {
@@ -215,14 +212,11 @@ impl LookUp<'_> {
                 };
                 hits.extend(askers.iter().filter(may_be_near).map(|asker| (entry.number, asker.query)));
                 if hits.len() >= HITS_MAX {
-                    let compared = self.compare_all(&mut hits, queries, &mut near);
-                    failed = compared.and_then(|()| keep(&mut near, &mut kept)).err();
+                    self.compare_all(&mut hits, queries, &mut near)?;
+                    keep(&mut near, &mut kept)?;
                 }
+                Ok(())
             })?;
-            if let Some(error) = failed {
-                return Err(error);
-            }
-            self.reads.pages(pages, entries == 0);
         }
         Ok((hits, kept))
     }
@@ -253,7 +247,6 @@ impl LookUp<'_> {
         let number = hits[0].0;
         let Some(block) = self.view.block_of(number) else { return Ok(()) };
         let hot = block.hot(number)?;
-        self.reads.group();
         let mut of_query: Vec<(u32, u64)> = hits.iter().map(|(number, query)| (*query, *number)).collect();
         of_query.sort_unstable();
         for hits in of_query.chunk_by(|a, b| a.0 == b.0) {

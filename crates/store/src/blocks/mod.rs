@@ -37,7 +37,6 @@ mod look_up;
 mod manifest;
 mod merge;
 pub(crate) mod parts;
-mod reads;
 mod run;
 mod seal;
 mod shared;

@@ -275,19 +275,20 @@ impl Run {
         Filter::from_bytes(&bytes).ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))
     }
 
-    /// Calls `each` with the entries of this key, with the numbers that centroids have in the table. Returns
-    /// how many pages were read.
-    pub(super) fn entries(&self, key: u64, mut each: impl FnMut(Entry)) -> Result<u64, BlockError> {
-        let mut read = 0;
+    /// Calls `each` with the entries of this key, with the numbers that centroids have in the table.
+    pub(super) fn entries(
+        &self,
+        key: u64,
+        mut each: impl FnMut(Entry) -> Result<(), BlockError>,
+    ) -> Result<(), BlockError> {
         for page in self.pages_of(key) {
             let page = self.page(page)?;
-            read += 1;
             for mut entry in Page::new(&page).from(key).take_while(|entry| entry.key == key) {
                 entry.number += self.numbers.first;
-                each(entry);
+                each(entry)?;
             }
         }
-        Ok(read)
+        Ok(())
     }
 
     /// Prefetches the entries of this key.

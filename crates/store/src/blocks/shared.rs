@@ -11,7 +11,6 @@ use super::files::Files;
 use super::manifest::Manifest;
 use super::merge::merge;
 use super::parts::new_name;
-use super::reads::Reads;
 use super::run::{self, Run};
 use super::view::View;
 use super::{BlockError, StoreOptions};
@@ -25,7 +24,6 @@ pub(super) struct Shared {
     pub(super) detector: Arc<dyn Detector>,
     pub(super) options: StoreOptions,
     pub(super) table_id: u64,
-    pub(super) reads: Reads,
     /// Number of the oldest centroid that has not expired.
     pub(super) first: AtomicU64,
     /// Set when the store closes: merges end without a result.
@@ -101,7 +99,6 @@ impl Shared {
             detector,
             options,
             table_id: manifest.table_id,
-            reads: Reads::default(),
             first: AtomicU64::new(manifest.first),
             stop: AtomicBool::new(false),
             changes: AtomicU64::new(0),
@@ -199,7 +196,6 @@ impl Shared {
 
     /// Adds a block that is on disk, and its run. `pace` is the time that it took per centroid.
     pub(super) fn sealed(&self, block: Block, run: Run, pace: Duration) {
-        self.reads.sealed(block.file_bytes() + run.file_bytes());
         self.change(|view| {
             view.end = block.numbers().end;
             view.blocks.push(Arc::new(block));
@@ -279,7 +275,6 @@ impl Shared {
     fn merge_claimed(&self, sources: &[Arc<Run>], begin: u64) -> Result<bool, BlockError> {
         let merged = match self.merged(sources, begin) {
             Ok(Some(run)) => {
-                self.reads.merged(run.file_bytes());
                 self.replace(sources, run);
                 Ok(true)
             }

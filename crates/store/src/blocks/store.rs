@@ -25,7 +25,6 @@ use super::check;
 use super::files::Files;
 use super::look_up::LookUp;
 use super::manifest::Manifest;
-use super::reads::Counted;
 use super::seal::Sealer;
 use super::shared::Shared;
 use super::view::View;
@@ -229,12 +228,6 @@ impl BlockStore {
         Ok(self.read_founded(number)?.map(|(log_offset, _)| log_offset))
     }
 
-    /// Returns the counts of what was read and written since the store was opened.
-    #[must_use]
-    pub fn counted(&self) -> Counted {
-        self.shared.reads.counted()
-    }
-
     /// Returns the bytes on disk.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
@@ -265,14 +258,7 @@ impl BlockStore {
     }
 
     fn look_up<'a>(&'a self, view: &'a View, purpose: Purpose, first: u64) -> LookUp<'a> {
-        LookUp {
-            view,
-            detector: &*self.shared.detector,
-            first,
-            pool: self.pool.as_ref(),
-            reads: &self.shared.reads,
-            purpose,
-        }
+        LookUp { view, detector: &*self.shared.detector, first, pool: self.pool.as_ref(), purpose }
     }
 
     /// Returns how long the deciding thread has to pause while `waiting` centroids wait to be written. Above

@@ -12,8 +12,6 @@ use super::language::Language;
 
 /// The style of all pages.
 pub(crate) const STYLE: &str = include_str!("style.css");
-/// The script of pages that refresh themselves.
-pub(crate) const SCRIPT: &str = include_str!("live.js");
 /// The script of a [review](super::review).
 const REVIEW: &str = include_str!("review.js");
 /// Icon of two overlapping sheets, as a data address that needs no request.
@@ -44,8 +42,6 @@ pub(crate) struct Frame<'a> {
     pub links: &'a [(String, &'static str, bool)],
     /// Address of the same page in the other language; `None` for files.
     pub other_language: Option<&'a str>,
-    /// Seconds after which a browser without scripts reloads the page.
-    pub refresh_s: Option<u32>,
 }
 
 /// Renders a whole page around `body`.
@@ -71,10 +67,6 @@ pub(crate) fn page(frame: &Frame<'_>, body: &Markup) -> String {
                 @match served {
                     Some(base) => link rel="stylesheet" href={ (base) "style.css" };,
                     None => style { (PreEscaped(STYLE)) },
-                }
-                @if let (Some(base), Some(seconds)) = (served, frame.refresh_s) {
-                    script src={ (base) "live.js" } defer {}
-                    noscript { meta http-equiv="refresh" content=(seconds); }
                 }
             }
             body {

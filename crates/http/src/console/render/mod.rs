@@ -8,7 +8,6 @@
 pub(crate) mod comparison;
 pub(crate) mod language;
 pub(crate) mod layout;
-pub(crate) mod live;
 pub(crate) mod review;
 pub(crate) mod saved;
 pub(crate) mod start;
@@ -24,13 +23,6 @@ use leitong_pipeline::comparison::Comparison;
 #[must_use]
 pub fn file_of_comparison(comparison: &Comparison, language: Language) -> String {
     let title = comparison::title(comparison, language);
-    let frame = Frame {
-        language,
-        title: &title,
-        delivery: Delivery::File,
-        links: &[],
-        other_language: None,
-        refresh_s: None,
-    };
+    let frame = Frame { language, title: &title, delivery: Delivery::File, links: &[], other_language: None };
     layout::page(&frame, &comparison::body(comparison, language))
 }

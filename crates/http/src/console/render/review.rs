@@ -55,7 +55,6 @@ pub fn file_of_review(review: &Review) -> String {
         delivery: Delivery::Review,
         links: &[],
         other_language: None,
-        refresh_s: None,
     };
     let Review { seed, removed, same_text, pairs } = review;
     let body = html! {

@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::language::Language;
 use super::*;
-use crate::state::live::{Lag, Live, Named, Table};
 use leitong_base::record::FingerprintRecord;
 use leitong_fingerprint::Shares;
 use leitong_fingerprint::relation::Relation;
@@ -163,52 +162,4 @@ fn large_pages_are_shown_in_part() {
     comparison.pieces[0] = vec![Vec::new(); 5_000];
     let page = file_of_comparison(&comparison, Language::English);
     assert!(page.contains("4970 more blocks are not shown") && page.len() < 500_000, "{}", page.len());
-}
-
-/// Returns a worker whose names are all `says`.
-fn worker(says: &str) -> Live {
-    let count = || vec![(says.to_owned(), 7)];
-    let named = || vec![Named { name: says.to_owned(), note: says.to_owned(), verdicts: 9, duplicates: 3 }];
-    Live {
-        not_ready: vec![says.to_owned()],
-        verdicts_series: vec![0.0, 3.0, f64::MAX],
-        verdicts: count(),
-        undecidable: count(),
-        dead_letters: count(),
-        owned: count(),
-        paused: true,
-        lag: vec![Lag { topic: says.to_owned(), partition: says.to_owned(), records: u64::MAX / 2 }],
-        tables: vec![Table { partition: says.to_owned(), halted: true, ..Table::default() }],
-        corpora: named(),
-        hosts: named(),
-        clusters: named(),
-        ..Live::default()
-    }
-}
-
-#[test]
-fn no_name_in_a_workers_state_opens_a_tag_or_an_attribute() {
-    // Addresses contain the text as well, in quotes.
-    let attributes = |page: &str| tags(page).iter().map(|tag| tag.matches('"').count()).collect::<Vec<_>>();
-    let plain = file_of_worker("plain");
-    for says in HOSTILE {
-        let page = file_of_worker(says);
-        let names = |page: &str| -> Vec<String> {
-            tags(page).iter().map(|tag| tag.split(' ').next().unwrap_or_default().to_owned()).collect()
-        };
-        assert_eq!(names(&page), names(&plain), "{says:?}");
-        assert_eq!(attributes(&page), attributes(&plain), "{says:?}");
-    }
-}
-
-fn file_of_worker(says: &str) -> String {
-    let frame = Frame {
-        language: Language::English,
-        title: says,
-        delivery: Delivery::File,
-        links: &[(says.to_owned(), "Here", true)],
-        other_language: Some(says),
-        refresh_s: None,
-    };
-    layout::page(&frame, &live::body(&worker(says), Language::English))
 }

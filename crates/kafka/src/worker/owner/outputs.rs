@@ -8,7 +8,6 @@ use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_cluster::verdict::{Conclusion, Verdict};
 use leitong_graph::telemetry::metrics::Outcome;
-use leitong_graph::telemetry::tally::Tallied;
 use leitong_graph::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
 use leitong_graph::telemetry::traces::page::LogTrace;
 use leitong_pipeline::config::kafka::KafkaConfig;
@@ -27,8 +26,6 @@ pub(crate) struct Outputs {
     pub(crate) changelog: Vec<ChangelogRecord>,
     /// Outcomes to count in metrics after the commit.
     pub(crate) outcomes: Vec<Counted>,
-    /// Results to pass to the console after the commit.
-    pub(crate) tallied: Vec<Tallied>,
     /// Verdicts to keep for look-ups after the commit.
     pub(crate) kept: Vec<KeptVerdict>,
     /// Observations to pass to the template alarm after the commit.
@@ -110,7 +107,6 @@ impl Outputs {
         self.outcomes.push(Counted { outcome: Outcome::from_conclusion(&conclusion), log_time });
         let context = trace.as_mut().map(|trace| trace.decided(&conclusion));
         let traced = context.iter().flat_map(TraceContext::headers).map(text);
-        self.tallied.extend(Tallied::from_conclusion(&conclusion));
         self.noticed.extend(Noticed::from_conclusion(&conclusion));
         let record = match conclusion {
             Conclusion::Verdict(verdict) => {

@@ -23,7 +23,7 @@ use crate::kafka::ports::{Delivered, Reader, RequestError};
 use crate::worker::ports::World;
 use crate::worker::registry::Served;
 use leitong_graph::telemetry::traces::page::Committed;
-use leitong_graph::telemetry::{metrics, tally, traces};
+use leitong_graph::telemetry::{metrics, traces};
 use leitong_pipeline::marks::now;
 use leitong_pipeline::templates;
 
@@ -213,7 +213,6 @@ impl<'a, W: World> Writer<'a, W> {
             served.keep(std::mem::take(&mut outputs.kept));
         }
         let now = self.owned.world().timestamp();
-        tally::committed(&outputs.tallied);
         templates::committed(&outputs.noticed);
         for Counted { outcome, log_time } in &outputs.outcomes {
             metrics::committed(outcome);

@@ -56,7 +56,7 @@ fn centroid_since(
                     return Ok(None);
                 }
                 let id = record.key().and_then(|key| key.try_into().ok()).map(ClusterId::from_bytes);
-                if let Some(id) = id.filter(|_| record.value().is_some()) {
+                if let Some(id) = id {
                     return Ok(Some((record.offset(), id.log_offset)));
                 }
                 steps = 0;

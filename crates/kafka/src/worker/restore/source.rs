@@ -56,13 +56,12 @@ impl fmt::Display for Source {
 }
 
 /// Returns the last position record, and the changelog offset from which a whole table can be read. If there
-/// is no position record, or it has no number of centroids and will be refused, returns `None` and the first
-/// offset of the changelog.
+/// is no position record, returns `None` and the first offset of the changelog.
 pub(crate) fn find_beginning(
     changelog: &impl Reader,
     stop: impl Fn() -> bool,
 ) -> anyhow::Result<(Option<proto::Position>, u64)> {
-    let last = positions::last_of(changelog)?.filter(|last| last.founded.is_some());
+    let last = positions::last_of(changelog)?;
     let (start, end) = changelog.bounds()?;
     let oldest = last.as_ref().and_then(|last| last.oldest_log_offset);
     let place = match oldest {

@@ -1,6 +1,4 @@
-//! The state of a running worker on its admin port: JSON, and one read-only page if the console is enabled.
-//!
-//! Cost of an answer: that of `/metrics`, plus a few hundred lines of HTML.
+//! The state of a running worker as JSON on its admin port. An answer costs about as much as that of `/metrics`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -17,33 +15,25 @@ use crate::state::exposition::Metrics;
 use crate::state::live::{Context, History, Live};
 use leitong_base::record::Timestamp;
 use leitong_graph::telemetry::health::Health;
-use leitong_graph::telemetry::tally;
-use leitong_pipeline::templates;
 
 /// Path of the state as JSON.
 const STATE: &str = "/state";
 
-/// The console, with the data that it shows.
-pub struct AdminConsole {
+/// The state of this process.
+pub struct AdminState {
     health: Arc<Health>,
     metrics: PrometheusHandle,
     history: Mutex<History>,
     started: Instant,
-    /// True if the page is served, and the state names hosts and urls.
-    has_page: bool,
     /// The check for requests that web pages of other sites send.
     site: SameSite,
 }
 
-impl AdminConsole {
-    /// Creates the console of this process. With `has_page`, its pages are counted by corpus and host from now on.
+impl AdminState {
+    /// Creates the state of this process.
     #[must_use]
-    pub fn begin(health: Arc<Health>, metrics: PrometheusHandle, has_page: bool, is_loopback: bool) -> Self {
-        if has_page {
-            tally::begin();
-        }
+    pub fn begin(health: Arc<Health>, metrics: PrometheusHandle, is_loopback: bool) -> Self {
         Self {
-            has_page,
             health,
             metrics,
             history: Mutex::default(),
@@ -54,20 +44,15 @@ impl AdminConsole {
 
     /// Records the current counters. Must be called every [`MOMENT_S`](crate::MOMENT_S) seconds.
     pub fn tick(&self) {
-        self.tick_at(self.started.elapsed().as_secs_f64());
-    }
-
-    /// Records the current counters under a time, in seconds since the start.
-    pub fn tick_at(&self, seconds: f64) {
         let metrics = Metrics::read(&self.metrics.render());
+        let seconds = self.started.elapsed().as_secs_f64();
         self.history.lock().unwrap_or_else(PoisonError::into_inner).add(seconds, &metrics);
     }
 
-    /// Answers a `GET`, or returns `None` if the path is not one of the console's.
+    /// Answers a `GET`, or returns `None` if the path is not that of the state.
     #[must_use]
     pub fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
-        let path = request.uri.path();
-        if path != STATE && !(self.has_page && path.starts_with("/console")) {
+        if request.uri.path() != STATE {
             return None;
         }
         if let Some(why) = self.site.refusal(request.version, &request.headers) {
@@ -76,25 +61,8 @@ impl AdminConsole {
                 Answer { status: StatusCode::FORBIDDEN, content_type: "text/plain; charset=utf-8", body };
             return Some(answer.into_response());
         }
-        let answer = match path {
-            STATE => Answer {
-                status: StatusCode::OK,
-                content_type: "application/json",
-                body: serde_json::to_string(&self.live()).unwrap_or_default(),
-            },
-            _ => self.page(request)?,
-        };
-        Some(answer.into_response())
-    }
-
-    #[cfg(feature = "console")]
-    fn page(&self, request: &Parts) -> Option<Answer> {
-        crate::console::worker::answer(request, || self.live())
-    }
-
-    #[cfg(not(feature = "console"))]
-    fn page(&self, _: &Parts) -> Option<Answer> {
-        None
+        let body = serde_json::to_string(&self.live()).unwrap_or_default();
+        Some(Answer { status: StatusCode::OK, content_type: "application/json", body }.into_response())
     }
 
     fn live(&self) -> Live {
@@ -103,8 +71,6 @@ impl AdminConsole {
             dead: self.health.dead(),
             not_ready: self.health.not_ready(),
             history: &self.history.lock().unwrap_or_else(PoisonError::into_inner),
-            tally: &tally::so_far(),
-            templates: if self.has_page { templates::alarms() } else { Vec::new() },
             now: Timestamp::now().as_ms() as f64 / 1e3,
         };
         Live::from_metrics(&metrics, context)
@@ -132,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_admin_port_serves_the_console_and_its_other_paths_are_unchanged() {
+    fn the_admin_port_serves_the_state_and_its_other_paths_are_unchanged() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -146,27 +112,16 @@ mod tests {
         });
         let health = Arc::new(Health::default());
         health.add("cluster").wait_for(0, "restoring <script>".to_owned());
-        let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true, true));
-        console.tick();
-        let extra = Arc::new(move |request: &_| console.answer(request));
+        let state = Arc::new(AdminState::begin(Arc::clone(&health), recorder.handle(), true));
+        state.tick();
+        let extra = Arc::new(move |request: &_| state.answer(request));
         runtime.spawn(port.serve(health, recorder.handle(), Some(extra)));
-        for path in ["/console", "/console/", "/console/?lang=zh"] {
-            let (head, body) = ask(address, path, "localhost");
-            assert!(head.starts_with("HTTP/1.1 200") && head.contains("default-src 'none'"), "{head}");
-            assert!(
-                body.contains("12,345") && body.contains("&lt;b&gt;pages") && body.contains("未就绪"),
-                "{body}"
-            );
-            assert!(body.contains("restoring &lt;script&gt;") && !body.contains("<b>pages"), "{body}");
-            assert!(body.contains("<script src=\"/console/live.js\" defer></script>"), "{body}");
-        }
         let (head, body) = ask(address, "/state", "127.0.0.1");
         assert!(head.contains("application/json"), "{head}");
         let state: serde_json::Value = serde_json::from_str(&body).expect("JSON");
         assert_eq!(state["lag"][0]["records"], 12_345);
-        assert!(ask(address, "/console/", "evil.example").0.starts_with("HTTP/1.1 403"));
-        assert!(ask(address, "/console/else", "localhost").0.starts_with("HTTP/1.1 404"));
-        assert!(ask(address, "/console/style.css", "localhost").0.contains("text/css"));
+        assert!(ask(address, "/state", "evil.example").0.starts_with("HTTP/1.1 403"));
+        assert!(ask(address, "/state/else", "localhost").0.starts_with("HTTP/1.1 404"));
         // Probes and scrapers may use any host name.
         assert!(ask(address, "/metrics", "worker-0.example").1.contains("leitong_lag_records"));
         assert!(ask(address, "/readyz", "worker-0.example").0.starts_with("HTTP/1.1 503"));
