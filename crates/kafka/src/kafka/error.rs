@@ -31,9 +31,6 @@ pub enum Error {
     /// The client library or a broker reports an error.
     #[error(transparent)]
     Broker(#[from] KafkaError),
-    /// A client cannot be created.
-    #[error(transparent)]
-    Client(#[from] ClientError),
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -49,10 +46,7 @@ pub enum Error {
     /// The changelog no longer has the records that a table needs next.
     #[error("the changelog {0}")]
     Behind(String),
-    /// A number does not fit into its type.
-    #[error(transparent)]
-    Number(#[from] TryFromIntError),
-    /// Another part of the program failed.
+    /// A client cannot be created, or another part of the program failed.
     #[error(transparent)]
     Part(Box<dyn StdError + Send + Sync>),
 }
@@ -66,7 +60,17 @@ macro_rules! parts {
         })*
     };
 }
-parts!(io::Error, NulError, DecodeError, serde_json::Error, leitong_graph::Error, TableFault, Unusable);
+parts!(
+    ClientError,
+    TryFromIntError,
+    io::Error,
+    NulError,
+    DecodeError,
+    serde_json::Error,
+    leitong_graph::Error,
+    TableFault,
+    Unusable
+);
 
 /// Builds the [`Error`] that a message explains.
 macro_rules! refused {

@@ -91,32 +91,25 @@ impl Tracer {
             return Some(Box::new(trace));
         }
         let (receive, process) = (hash.at(&said, Part::Receive as u8), hash.at(&said, Part::Process as u8));
-        let (at, group) = (Some((*partition, *offset)), Some(self.names.pages_group.as_str()));
+        let message = (&**topic, Some((*partition, *offset)), Some(self.names.pages_group.as_str()));
         let page = match seen.record {
             Ok(record) => record_attributes(record),
             Err(why) => vec![spans::text("leitong.skipped", why.as_str())],
         };
-        let with_page = |operation: Operation| {
-            let mut attributes = operation.attributes(topic, at, group);
-            attributes.extend(page.iter().cloned());
-            attributes
-        };
         let ended = now();
         let sent_at = seen.timestamp_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ms * 1_000_000);
         let mut made = vec![
-            spans::span(
-                &receive,
-                (said.span_id, true),
-                Operation::Receive.span(topic),
+            Operation::Receive.span(
+                (&receive, (said.span_id, true)),
+                message,
                 Time { began: sent_at.unwrap_or(seen.read_at), ended: seen.read_at },
-                with_page(Operation::Receive),
+                &page,
             ),
-            spans::span(
-                &process,
-                (receive.span_id, false),
-                Operation::Process.span(topic),
+            Operation::Process.span(
+                (&process, (receive.span_id, false)),
+                message,
                 Time { began: seen.began_at, ended },
-                with_page(Operation::Process),
+                &page,
             ),
         ];
         let mut began = seen.marks.began;
@@ -124,7 +117,7 @@ impl Tracer {
             let context = hash.at(&said, Part::FirstStep as u8 + *step as u8);
             let named = (step.name().to_owned(), SpanKind::Internal);
             let time = Time { began, ended: *ended };
-            made.push(spans::span(&context, (process.span_id, false), named, time, Vec::new()));
+            made.push(spans::span((&context, (process.span_id, false)), named, time, Vec::new()));
             began = *ended;
         }
         self.hand_over(made);
@@ -146,15 +139,9 @@ impl Tracer {
     }
 
     fn sent(&self, trace: &PageTrace, at: Option<(u32, u64)>) -> Span {
-        let mut attributes = Operation::Send.attributes(&self.names.log, at, None);
-        attributes.extend(trace.page.iter().cloned());
-        spans::span(
-            &trace.sent(),
-            (trace.context.span_id, false),
-            Operation::Send.span(&self.names.log),
-            Time { began: trace.sending_since, ended: now() },
-            attributes,
-        )
+        let time = Time { began: trace.sending_since, ended: now() };
+        let context = (&trace.sent(), (trace.context.span_id, false));
+        Operation::Send.span(context, (&self.names.log, at, None), time, &trace.page)
     }
 
     /// Returns the trace of a log record that its owner has read at `log`, if the trace is recorded. `said` is the
@@ -189,35 +176,27 @@ impl Tracer {
     /// Records that the verdict or dead letter of a record is committed, in a transaction that began at `began`.
     /// `at` is its partition and offset, if they are known.
     pub fn committed(&self, trace: &LogTrace, at: Option<(u32, u64)>, began: u64) {
-        let context = |part: Part| trace.context(part);
-        let (receive, group) = (context(Part::ReceiveFromLog), Some(self.names.log_group.as_str()));
-        let log = &self.names.log;
+        let receive = trace.context(Part::ReceiveFromLog);
+        let message = (&*self.names.log, Some(trace.log), Some(self.names.log_group.as_str()));
         let topic = if trace.is_verdict { &self.names.verdicts } else { &self.names.dead_letters };
-        let with_outcome = |mut attributes: Vec<KeyValue>| {
-            attributes.extend(trace.outcome.iter().cloned());
-            attributes
-        };
         self.hand_over([
-            spans::span(
-                &receive,
-                (trace.said.span_id, true),
-                Operation::Receive.span(log),
+            Operation::Receive.span(
+                (&receive, (trace.said.span_id, true)),
+                message,
                 Time { began: trace.written_at, ended: trace.read_at },
-                with_outcome(Operation::Receive.attributes(log, Some(trace.log), group)),
+                &trace.outcome,
             ),
-            spans::span(
-                &context(Part::Decide),
-                (receive.span_id, false),
-                Operation::Process.span(log),
+            Operation::Process.span(
+                (&trace.context(Part::Decide), (receive.span_id, false)),
+                message,
                 Time { began: trace.read_at, ended: trace.decided_at },
-                with_outcome(Operation::Process.attributes(log, Some(trace.log), group)),
+                &trace.outcome,
             ),
-            spans::span(
-                &context(Part::SendOutcome),
-                (receive.span_id, false),
-                Operation::Send.span(topic),
+            Operation::Send.span(
+                (&trace.context(Part::SendOutcome), (receive.span_id, false)),
+                (topic, at, None),
                 Time { began, ended: now() },
-                with_outcome(Operation::Send.attributes(topic, at, None)),
+                &trace.outcome,
             ),
         ]);
     }
