@@ -26,6 +26,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use about::{config, reference, shell};
 use leitong_base::terminal;
+use leitong_http::Error as HttpError;
 use leitong_keep::Error as KeepError;
 use leitong_pipeline::config::load::ConfigError;
 use leitong_store::snapshot::SnapshotError;
@@ -197,9 +198,18 @@ fn machine_error<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e
     cause.downcast_ref().or_else(|| cause.downcast_ref().and_then(KeepError::machine_error))
 }
 
+/// Returns the error of a table that this is.
+fn table_error<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e SnapshotError> {
+    let of_server = || match cause.downcast_ref() {
+        Some(HttpError::Table(error)) => Some(error),
+        _ => None,
+    };
+    cause.downcast_ref().or_else(of_server)
+}
+
 /// Returns what to do about an error of the disk.
 fn remedy(error: &anyhow::Error) -> &'static str {
-    let of_system = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
+    let of_system = |cause: &(dyn std::error::Error + 'static)| match table_error(cause) {
         Some(SnapshotError::Io { error, .. }) => Some(error.kind()),
         _ => machine_error(cause).map(io::Error::kind),
     };
@@ -216,7 +226,11 @@ fn remedy(error: &anyhow::Error) -> &'static str {
 
 /// Returns true if other arguments or settings are needed.
 fn is_about_arguments(error: &anyhow::Error) -> bool {
-    let folder = error.downcast_ref();
+    let folder = error.downcast_ref().or_else(|| error.chain().next().and_then(table_error));
+    #[cfg(feature = "kafka")]
+    if matches!(error.downcast_ref(), Some(leitong_kafka::Error::Config(_))) {
+        return true;
+    }
     error.is::<settings::Wrong>()
         || error.is::<ConfigError>()
         || matches!(error.downcast_ref(), Some(KeepError::WrongOption(_)))

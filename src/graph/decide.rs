@@ -24,6 +24,8 @@ where
     O: FnMut(&Fingerprinted) + Send,
     M: FnMut(&ClusterStage, Place) -> anyhow::Result<Option<Milestone>> + Send,
 {
+    type Error = anyhow::Error;
+
     async fn take(&mut self, results: Vec<Fingerprinted>, permit: Permit) -> anyhow::Result<bool> {
         let now = Timestamp::now();
         results.iter().for_each(&mut self.observe);

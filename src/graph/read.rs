@@ -24,6 +24,7 @@ impl<'a> Files<'a> {
 
 impl SourceEnd for Files<'_> {
     type Page = Record;
+    type Error = anyhow::Error;
 
     fn bytes(record: &Record) -> usize {
         record.bytes()

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::sources::{self, code, rust_files};
+use crate::common::sources::{self, CRATES, code, rust_files};
 
 /// Folders that only compute.
 const PURE: [&str; 6] = [
@@ -110,6 +110,17 @@ fn unsafe_code_calls_c_libraries_or_names_a_section() {
         .map(|file| format!("{file} uses unsafe"));
     let is_known = |offence: &String| known.iter().any(|known| offence.ends_with(known));
     assert!(offences.len() == known.len() && offences.iter().all(is_known), "{}", offences.join("\n"));
+}
+
+/// Libraries have errors that callers can tell apart; the program and the laboratory only report theirs.
+#[test]
+fn libraries_have_errors_of_their_own() {
+    let libraries: Vec<_> = CRATES.into_iter().filter(|name| ![".", "crates/lab"].contains(name)).collect();
+    let manifests = libraries.iter().map(|name| sources::root().join(name).join("Cargo.toml"));
+    let with_anyhow: Vec<_> = manifests
+        .filter(|manifest| std::fs::read_to_string(manifest).expect("a manifest").contains("anyhow"))
+        .collect();
+    assert!(with_anyhow.is_empty(), "{with_anyhow:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::kafka::error::{Error, Result};
 use crate::kafka::session::{AssignmentId, Session, Ticket};
 use leitong_base::record::{
     Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Timestamp, Unreadable,
@@ -82,12 +83,13 @@ struct FromPages(UnboundedReceiver<PageRead>);
 
 impl SourceEnd for FromPages {
     type Page = PageRead;
+    type Error = Error;
 
     fn bytes(_: &PageRead) -> usize {
         100
     }
 
-    async fn read(&mut self, limit: Load) -> anyhow::Result<Option<Vec<PageRead>>> {
+    async fn read(&mut self, limit: Load) -> Result<Option<Vec<PageRead>>> {
         let Some(first) = self.0.recv().await else { return Ok(None) };
         let more = std::iter::from_fn(|| self.0.try_recv().ok()).take(limit.pages - 1);
         Ok(Some(std::iter::once(first).chain(more).collect()))
@@ -98,7 +100,9 @@ impl SourceEnd for FromPages {
 struct ToLog(Arc<Mutex<Sending>>);
 
 impl SinkEnd<Made> for ToLog {
-    async fn take(&mut self, made: Vec<Made>, _until_sent: Permit) -> anyhow::Result<bool> {
+    type Error = Error;
+
+    async fn take(&mut self, made: Vec<Made>, _until_sent: Permit) -> Result<bool> {
         let mut sending = self.0.lock().expect("nothing panics while it has it");
         made.into_iter().for_each(|(page, record)| sending.send(page, record));
         Ok(true)
@@ -133,7 +137,7 @@ impl Sending {
 /// A worker with its producer session.
 pub(crate) struct Worker {
     sending: Arc<Mutex<Sending>>,
-    graph: OneThread<'static>,
+    graph: OneThread<'static, Error>,
     to_graph: UnboundedSender<PageRead>,
     /// The next page of each source partition that the worker believes it owns.
     next: BTreeMap<usize, u64>,
@@ -144,7 +148,7 @@ pub(crate) struct Worker {
 }
 
 /// Returns a graph without pages, and where it gets them from.
-fn new_graph(sending: &Arc<Mutex<Sending>>) -> (OneThread<'static>, UnboundedSender<PageRead>) {
+fn new_graph(sending: &Arc<Mutex<Sending>>) -> (OneThread<'static, Error>, UnboundedSender<PageRead>) {
     let (to_graph, pages) = unbounded_channel();
     let stages = graph(&Flow::new(&GRAPH), FromPages(pages), &*CPU, ToLog(Arc::clone(sending)));
     (OneThread::new(stages), to_graph)

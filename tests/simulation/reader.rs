@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use anyhow::bail;
 use prost::Message as _;
 
 use super::brokers::{Status, Stored, Topic};
 use super::world::SimWorld;
 use super::{MS, Mistake, Time};
+use crate::kafka::error::{Result, refused};
 use crate::kafka::ports::{HeadersRead, OpenRange, ReadMode, Reader, Record, Step};
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
@@ -47,7 +47,7 @@ pub(crate) fn outputs(world: &SimWorld, log_partition: u32) -> Vec<(String, u32)
 }
 
 /// Returns the ranges in these partitions that hold records of open transactions.
-pub(crate) fn open_ranges(world: &SimWorld, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
+pub(crate) fn open_ranges(world: &SimWorld, log_partition: u32) -> Result<Vec<OpenRange>> {
     let mut ranges = Vec::new();
     if world.mistake == Some(Mistake::OverlooksOpenRecords) {
         return Ok(ranges);
@@ -103,9 +103,9 @@ impl SimReader {
     }
 
     /// Contacts a broker, which may be unavailable for a while.
-    fn ask(&self) -> anyhow::Result<()> {
+    fn ask(&self) -> Result<()> {
         if !self.world.sleep(self.world.latency()) {
-            bail!("this process is dead");
+            return Err(refused!("this process is dead"));
         }
         let fault = {
             let shared = &mut *self.world.lock();
@@ -113,33 +113,33 @@ impl SimReader {
         };
         if fault {
             self.world.sleep(200 * MS);
-            bail!("no answer about {}", self.name);
+            return Err(refused!("no answer about {}", self.name));
         }
         Ok(())
     }
 
     /// Returns the partition's end. A leader that does not know it yet says so (KIP-207).
-    fn known_end(&self) -> anyhow::Result<u64> {
+    fn known_end(&self) -> Result<u64> {
         self.ask()?;
         let shared = &mut *self.world.lock();
         let now = shared.now;
         let uncommitted = self.reads_uncommitted();
         let partition = shared.brokers.partition(self.topic, self.partition);
         if partition.is_stale(now) {
-            bail!("the leader of {} does not know yet where it ends", self.name);
+            return Err(refused!("the leader of {} does not know yet where it ends", self.name));
         }
         Ok(partition.end(now, !uncommitted))
     }
 
     /// Returns the next record, if any, and the end of what may be read.
-    fn take(&self) -> anyhow::Result<(Option<Stored>, u64)> {
+    fn take(&self) -> Result<(Option<Stored>, u64)> {
         let shared = &mut *self.world.lock();
         let now = shared.now;
         let mistake = self.world.mistake;
         let uncommitted = self.reads_uncommitted();
         let partition = shared.brokers.partition(self.topic, self.partition);
         if self.next.load(Relaxed) < partition.start {
-            bail!("offset {} of {} is out of range", self.next.load(Relaxed), self.name);
+            return Err(refused!("offset {} of {} is out of range", self.next.load(Relaxed), self.name));
         }
         let mut end = partition.end(now, !uncommitted);
         if mistake == Some(Mistake::RestoreEndsEarly) && self.topic == Topic::Centroids {
@@ -233,14 +233,14 @@ impl Record for Stored {
 }
 
 impl Reader for SimReader {
-    fn begin(&self, offset: u64) -> anyhow::Result<()> {
+    fn begin(&self, offset: u64) -> Result<()> {
         self.next.store(offset, Relaxed);
         self.reported_end.store(NO_END, Relaxed);
         self.read.store(0, Relaxed);
         Ok(())
     }
 
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Record>> {
+    fn next(&self, timeout: Duration) -> Result<Step<impl Record>> {
         let deadline = self.world.lock().now + timeout.as_micros() as Time;
         loop {
             let (message, end) = self.take()?;
@@ -254,7 +254,7 @@ impl Reader for SimReader {
             }
             // Records from a broker take some time.
             if !self.world.sleep(self.world.latency()) {
-                bail!("this process is dead");
+                return Err(refused!("this process is dead"));
             }
             if self.reported_end.load(Relaxed) != end {
                 self.reported_end.store(end, Relaxed);
@@ -268,7 +268,7 @@ impl Reader for SimReader {
         }
     }
 
-    fn bounds(&self) -> anyhow::Result<(u64, u64)> {
+    fn bounds(&self) -> Result<(u64, u64)> {
         self.ask()?;
         let shared = &mut *self.world.lock();
         let now = shared.now;
@@ -277,10 +277,10 @@ impl Reader for SimReader {
         Ok((partition.start, partition.end(now, !uncommitted)))
     }
 
-    fn committed(&self) -> anyhow::Result<Option<u64>> {
+    fn committed(&self) -> Result<Option<u64>> {
         self.ask()?;
         let committed = self.world.lock().brokers.committed(self.partition as usize);
-        committed.ok_or_else(|| anyhow::anyhow!("the committed offset of {} is not known", self.name))
+        committed.ok_or_else(|| refused!("the committed offset of {} is not known", self.name))
     }
 
     fn name(&self) -> String {

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
-
 use super::brokers::{Brokers, Request};
 use super::client::SimClient;
 use super::faults::{Fault, Faults};
 use super::reader::{self, SimReader};
 use super::{MS, Mistake, Rng, Time};
+use crate::kafka::error::{Result, refused};
 use crate::kafka::ports::{ClientError, OpenRange, ReadMode, Reader as _, Record, Step};
 use crate::worker::ports::{TableFolder, World};
 use crate::worker::stop::Stop;
@@ -127,7 +126,7 @@ impl SimWorld {
 
 impl SimWorld {
     /// Returns the offset after the first centroid at or after `offset`.
-    fn after_next_centroid(&self, log_partition: u32, offset: u64) -> anyhow::Result<u64> {
+    fn after_next_centroid(&self, log_partition: u32, offset: u64) -> Result<u64> {
         let reader = self.reader("leitong.centroids", log_partition, ReadMode::ToEnd)?;
         reader.begin(offset)?;
         while let Step::Record(record) = reader.next(Duration::ZERO)? {
@@ -145,15 +144,15 @@ impl World for SimWorld {
     type Client = SimClient;
     type Group = usize;
 
-    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> anyhow::Result<SimReader> {
+    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> Result<SimReader> {
         Ok(SimReader::new(self, topic, partition, mode))
     }
 
-    fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>> {
+    fn outputs(&self, log_partition: u32) -> Result<Vec<(String, u32)>> {
         Ok(reader::outputs(self, log_partition))
     }
 
-    fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
+    fn open_ranges(&self, log_partition: u32) -> Result<Vec<OpenRange>> {
         reader::open_ranges(self, log_partition)
     }
 
@@ -165,36 +164,36 @@ impl World for SimWorld {
         Some(self.process)
     }
 
-    fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()> {
+    fn delete_changelog(&self, log_partition: u32, before: u64) -> Result<()> {
         let before = match self.mistake {
             Some(Mistake::DeletesUnexpired) => self.after_next_centroid(log_partition, before)?,
             _ => before,
         };
         if !self.sleep(self.latency()) {
-            bail!("this process is dead");
+            return Err(refused!("this process is dead"));
         }
         let shared = &mut *self.lock();
         let (now, fault) = (shared.now, shared.faults.draw(&mut shared.rng));
         shared.trace(|| format!("changelog {log_partition}: delete before {before} {fault:?}"));
         match fault {
-            Fault::LostRequest => bail!("no answer"),
+            Fault::LostRequest => return Err(refused!("no answer")),
             Fault::Late(after) => {
                 shared.late_deletions.push(LateDeletion { at: now + after, log_partition, before });
-                bail!("no answer");
+                return Err(refused!("no answer"));
             }
             _ => {}
         }
         let done = shared.brokers.delete_changelog(log_partition, before, now);
         match fault {
-            Fault::LostAnswer => bail!("no answer"),
-            _ => done.map_err(anyhow::Error::msg),
+            Fault::LostAnswer => Err(refused!("no answer")),
+            _ => done.map_err(|why| refused!("{why}")),
         }
     }
 
-    fn table_folder(&self, log_partition: u32) -> anyhow::Result<Option<TableFolder>> {
+    fn table_folder(&self, log_partition: u32) -> Result<Option<TableFolder>> {
         let mut shared = self.lock();
         if !shared.processes[self.process].alive {
-            bail!("this process is dead");
+            return Err(refused!("this process is dead"));
         }
         let machine = self.machine;
         let folder = shared.disks.entry((machine, log_partition)).or_default().locked();
@@ -222,7 +221,7 @@ impl World for SimWorld {
         TopicIds::default()
     }
 
-    fn ask_topic_ids(&self) -> anyhow::Result<()> {
+    fn ask_topic_ids(&self) -> Result<()> {
         Ok(())
     }
 

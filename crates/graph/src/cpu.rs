@@ -77,10 +77,10 @@ pub(super) struct Job<T, R> {
 }
 
 /// Processes batches until no more come. Each thread runs this once.
-pub(super) async fn work<T: Send, R: Send, W: Send>(
+pub(super) async fn work<T: Send, R: Send, W: Send, E>(
     jobs: Arc<Mutex<Receiver<Job<T, R>>>>,
     cpu: &Cpu<impl Fn() -> W + Sync, impl Fn(T, &mut W) -> R + Sync>,
-) -> anyhow::Result<()> {
+) -> Result<(), E> {
     let mut workspace = (cpu.workspace)();
     loop {
         // One thread waits for the next batch, the others for the lock.

@@ -9,6 +9,9 @@ pub trait SourceEnd: Send {
     /// A page as it was read.
     type Page: Send;
 
+    /// The reason why the source ends early.
+    type Error: Send;
+
     /// Returns the bytes of memory that a page holds.
     fn bytes(page: &Self::Page) -> usize;
 
@@ -18,14 +21,17 @@ pub trait SourceEnd: Send {
     ///
     /// # Errors
     /// The source cannot be read any further.
-    fn read(&mut self, limit: Load) -> impl Future<Output = anyhow::Result<Option<Vec<Self::Page>>>> + Send;
+    fn read(
+        &mut self,
+        limit: Load,
+    ) -> impl Future<Output = Result<Option<Vec<Self::Page>>, Self::Error>> + Send;
 
     /// Does what a source must do while there is no room. It is called again until there is room, and its
     /// future is dropped as soon as there is. Returns false if the source ends.
     ///
     /// # Errors
     /// The source cannot be read any further.
-    fn while_full(&mut self) -> impl Future<Output = anyhow::Result<bool>> + Send {
+    fn while_full(&mut self) -> impl Future<Output = Result<bool, Self::Error>> + Send {
         pending()
     }
 
@@ -37,10 +43,17 @@ pub trait SourceEnd: Send {
 
 /// The end that takes results, in the order in which pages were read.
 pub trait SinkEnd<R>: Send {
+    /// The reason why the sink ends early.
+    type Error: Send;
+
     /// Takes the results of one batch. Its pages are in flight until `permit` is dropped. Returns false if the
     /// sink takes no more.
     ///
     /// # Errors
     /// The sink cannot continue.
-    fn take(&mut self, results: Vec<R>, permit: Permit) -> impl Future<Output = anyhow::Result<bool>> + Send;
+    fn take(
+        &mut self,
+        results: Vec<R>,
+        permit: Permit,
+    ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 }

@@ -9,12 +9,12 @@ use crate::cpu::Job;
 use crate::telemetry::health::Activity;
 
 /// Hands on batches until no more are read, or the sink has ended.
-pub(super) async fn fingerprint<T: Send, R: Send>(
+pub(super) async fn fingerprint<T: Send, R: Send, E>(
     mut batches: Receiver<Batch<T>>,
     activity: &Activity,
     to_cpu: Sender<Job<T, R>>,
     to_deliver: Sender<InFlight<R>>,
-) -> anyhow::Result<()> {
+) -> Result<(), E> {
     while let Some(Batch { pages, permit }) = batches.recv().await {
         let (done, results) = oneshot::channel();
         let load = permit.load();

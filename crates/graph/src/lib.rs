@@ -57,6 +57,21 @@ pub use one_thread::OneThread;
 pub use queue::{Fill, Receiver, Sender, queue};
 pub use threads::Stages;
 
+/// The reason why a graph ends early, if none of its ends gives it, or why nothing is counted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A CPU thread panicked on a page.
+    #[error("a CPU stage has failed")]
+    Cpu,
+    /// The operating system starts no threads.
+    #[error("cannot start threads")]
+    Threads(#[source] std::io::Error),
+    /// The process has a recorder of metrics already.
+    #[error(transparent)]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
+}
+
 /// The budget of a graph, and the fill of its queues.
 pub struct Flow {
     pages_max: usize,
@@ -98,14 +113,20 @@ impl Flow {
 }
 
 /// Connects the stages from `source` to `sink`. Further stages can be added after the sink.
-pub fn graph<'a, S, N, W, P, R, K>(flow: &Flow, source: S, cpu: &'a Cpu<N, P>, sink: K) -> Stages<'a>
+pub fn graph<'a, S, N, W, P, R, K>(
+    flow: &Flow,
+    source: S,
+    cpu: &'a Cpu<N, P>,
+    sink: K,
+) -> Stages<'a, S::Error>
 where
     S: SourceEnd + 'a,
+    S::Error: From<Error> + 'a,
     N: Fn() -> W + Sync,
     W: Send + 'a,
     P: Fn(S::Page, &mut W) -> R + Sync,
     R: Send + 'a,
-    K: SinkEnd<R> + 'a,
+    K: SinkEnd<R, Error = S::Error> + 'a,
 {
     // No queue is full before the budget is, since no batch is empty.
     let (to_fingerprint, batches) = queue(flow.pages_max, &flow.read);
@@ -114,7 +135,7 @@ where
     let jobs = Arc::new(Mutex::new(jobs));
     cpu.activity.begin_anew();
 
-    let mut stages = Stages::default();
+    let mut stages = Stages::new();
     stages.add("leitong-read", Priority::Normal, read::read(source, flow.budget.clone(), to_fingerprint));
     let activity = &*cpu.activity;
     let fingerprint = fingerprint::fingerprint(batches, activity, to_cpu, to_deliver);

@@ -8,15 +8,15 @@ use std::task::{Context, Poll, Wake, Waker};
 use super::threads::{Running, Stages, cause};
 
 /// Stages that run only when a test says so.
-pub struct OneThread<'a> {
-    stages: Vec<Stage<'a>>,
+pub struct OneThread<'a, E> {
+    stages: Vec<Stage<'a, E>>,
 }
 
-struct Stage<'a> {
+struct Stage<'a, E> {
     name: &'static str,
     /// `None` when the stage has ended.
-    future: Option<Running<'a>>,
-    result: anyhow::Result<()>,
+    future: Option<Running<'a, E>>,
+    result: Result<(), E>,
     woken: Arc<Woken>,
 }
 
@@ -29,10 +29,10 @@ impl Wake for Woken {
     }
 }
 
-impl<'a> OneThread<'a> {
+impl<'a, E> OneThread<'a, E> {
     /// Creates the stages, none of which has run yet.
     #[must_use]
-    pub fn new(stages: Stages<'a>) -> Self {
+    pub fn new(stages: Stages<'a, E>) -> Self {
         let stage = |(name, future)| Stage {
             name,
             future: Some(future),
@@ -50,7 +50,7 @@ impl<'a> OneThread<'a> {
 
     /// Works like [`Self::step`], but never polls stages of this name.
     pub(crate) fn step_all_but(&mut self, but: &str, choose: impl FnOnce(usize) -> usize) -> bool {
-        let ready = |stage: &&mut Stage<'a>| {
+        let ready = |stage: &&mut Stage<'a, E>| {
             stage.name != but && stage.future.is_some() && stage.woken.0.load(Ordering::Relaxed)
         };
         let mut ready: Vec<_> = self.stages.iter_mut().filter(ready).collect();
@@ -75,7 +75,7 @@ impl<'a> OneThread<'a> {
     }
 
     /// Returns the result of the run. All stages must have ended.
-    pub fn result(self) -> anyhow::Result<()> {
+    pub fn result(self) -> Result<(), E> {
         assert_eq!(self.running(), [""; 0], "these stages wait for something");
         cause(self.stages.into_iter().map(|stage| stage.result).collect())
     }

@@ -17,7 +17,7 @@ pub(super) async fn read<S: SourceEnd>(
     mut source: S,
     budget: Budget,
     batches: Sender<Batch<S::Page>>,
-) -> anyhow::Result<()> {
+) -> Result<(), S::Error> {
     let result = pass_on(&mut source, &budget, batches).await;
     // The queue is closed by now, so the other stages finish what is in flight.
     source.end().await;
@@ -28,7 +28,7 @@ async fn pass_on<S: SourceEnd>(
     source: &mut S,
     budget: &Budget,
     batches: Sender<Batch<S::Page>>,
-) -> anyhow::Result<()> {
+) -> Result<(), S::Error> {
     let max = budget.max();
     let limit = Load {
         pages: BATCH.pages.min(max.pages.div_ceil(BATCHES_MIN)),

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anyhow::bail;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -24,6 +23,8 @@ const SEEDS: std::ops::Range<u64> = 0..50;
 /// A page whose processing panics.
 const PANICS: u64 = u64::MAX;
 
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Pages of 1 KiB each.
 struct Source {
     pages: UnboundedReceiver<u64>,
@@ -34,12 +35,13 @@ struct Source {
 
 impl SourceEnd for Source {
     type Page = u64;
+    type Error = AnyError;
 
     fn bytes(_: &u64) -> usize {
         1024
     }
 
-    async fn read(&mut self, limit: Load) -> anyhow::Result<Option<Vec<u64>>> {
+    async fn read(&mut self, limit: Load) -> Result<Option<Vec<u64>>, AnyError> {
         let Some(first) = self.pages.recv().await else { return Ok(None) };
         let mut pages = vec![first];
         while pages.len() < limit.pages && pages.len() * 1024 < limit.bytes {
@@ -47,7 +49,7 @@ impl SourceEnd for Source {
             pages.push(page);
         }
         if self.fails_at.is_some_and(|page| pages.contains(&page)) {
-            bail!("the source has failed");
+            return Err("the source has failed".into());
         }
         self.read.fetch_add(pages.len(), Ordering::Relaxed);
         Ok(Some(pages))
@@ -63,10 +65,12 @@ struct Sink {
 }
 
 impl SinkEnd<u64> for Sink {
-    async fn take(&mut self, results: Vec<u64>, _permit: Permit) -> anyhow::Result<bool> {
+    type Error = AnyError;
+
+    async fn take(&mut self, results: Vec<u64>, _permit: Permit) -> Result<bool, AnyError> {
         self.open.acquire().await?.forget();
         if self.fails_at.is_some_and(|page| results.contains(&page)) {
-            bail!("the sink has failed");
+            return Err("the sink has failed".into());
         }
         self.taken.lock().expect("no panic").extend(results);
         Ok(true)
@@ -123,12 +127,12 @@ fn cpu() -> Cpu<impl Fn() + Sync, impl Fn(u64, &mut ()) -> u64 + Sync> {
 
 /// Stages that run on one thread, in an order that a seed decides.
 struct Run<'a> {
-    stages: OneThread<'a>,
+    stages: OneThread<'a, AnyError>,
     random: Random,
 }
 
 impl<'a> Run<'a> {
-    fn new(stages: Stages<'a>, seed: u64) -> Self {
+    fn new(stages: Stages<'a, AnyError>, seed: u64) -> Self {
         Self { stages: OneThread::new(stages), random: Random::from_seed(seed) }
     }
 
@@ -237,10 +241,11 @@ fn results_are_delivered_in_the_order_of_the_source_whichever_thread_is_faster()
     struct OneByOne(Source);
     impl SourceEnd for OneByOne {
         type Page = u64;
+        type Error = AnyError;
         fn bytes(page: &u64) -> usize {
             Source::bytes(page)
         }
-        async fn read(&mut self, _: Load) -> anyhow::Result<Option<Vec<u64>>> {
+        async fn read(&mut self, _: Load) -> Result<Option<Vec<u64>>, AnyError> {
             self.0.read(Load { pages: 1, bytes: 1 }).await
         }
     }

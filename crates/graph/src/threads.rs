@@ -1,36 +1,38 @@
-//! Runs stages, each on a thread of its own.
+//! Runs stages, each on a thread of its own. Unlike a runtime, `pollster` may poll inside another runtime, and a stage
+//! may start one, as readers of object stores do.
 
 use std::panic::resume_unwind;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::pin::Pin;
+use std::thread;
 
-use anyhow::Context as _;
+use pollster::block_on;
 
+use crate::Error;
 use crate::cpu::Priority;
 
 /// Stages that are connected by queues, in the order of the flow.
-#[derive(Default)]
-pub struct Stages<'a>(Vec<Stage<'a>>);
+pub struct Stages<'a, E>(Vec<Stage<'a, E>>);
 
-struct Stage<'a> {
+struct Stage<'a, E> {
     name: &'static str,
     priority: Priority,
-    future: Running<'a>,
+    future: Running<'a, E>,
 }
 
 /// A stage that runs to its end.
-pub(super) type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + Send + 'a>>;
+pub(super) type Running<'a, E> = Pin<Box<dyn Future<Output = Result<(), E>> + Send + 'a>>;
 
-impl<'a> Stages<'a> {
+impl<'a, E> Stages<'a, E> {
+    pub(super) fn new() -> Self {
+        Self(Vec::new())
+    }
+
     /// Adds a stage after the others. `name` is the name of its thread.
     pub fn add(
         &mut self,
         name: &'static str,
         priority: Priority,
-        stage: impl Future<Output = anyhow::Result<()>> + Send + 'a,
+        stage: impl Future<Output = Result<(), E>> + Send + 'a,
     ) {
         self.0.push(Stage { name, priority, future: Box::pin(stage) });
     }
@@ -39,7 +41,10 @@ impl<'a> Stages<'a> {
     ///
     /// # Errors
     /// The error that ended the stages ([`cause`]), or threads cannot be started.
-    pub fn run(self) -> anyhow::Result<()> {
+    pub fn run(self) -> Result<(), E>
+    where
+        E: From<Error> + Send,
+    {
         thread::scope(|scope| {
             let mut stages = self.0.into_iter();
             let first = stages.next();
@@ -52,7 +57,7 @@ impl<'a> Stages<'a> {
                     block_on(future)
                 };
                 let started = thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, run);
-                threads.push(started.context("cannot start threads")?);
+                threads.push(started.map_err(Error::Threads)?);
             }
             let mut results = vec![first.map_or(Ok(()), |stage| block_on(stage.future))];
             results
@@ -61,43 +66,13 @@ impl<'a> Stages<'a> {
         })
     }
 
-    pub(super) fn named(self) -> impl Iterator<Item = (&'static str, Running<'a>)> {
+    pub(super) fn named(self) -> impl Iterator<Item = (&'static str, Running<'a, E>)> {
         self.0.into_iter().map(|stage| (stage.name, stage.future))
     }
 }
 
 /// Returns the error that ended the stages. A stage whose neighbour has ended ends without an error, so the
 /// error nearest to the sink is the cause.
-pub(super) fn cause(results: Vec<anyhow::Result<()>>) -> anyhow::Result<()> {
+pub(super) fn cause<E>(results: Vec<Result<(), E>>) -> Result<(), E> {
     results.into_iter().rev().collect()
-}
-
-/// Polls `future` on this thread until it is ready. Unlike a runtime, it may run inside another runtime, and
-/// `future` may start one, as readers of object stores do.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let alarm = Arc::new(Alarm { thread: thread::current(), woken: AtomicBool::new(false) });
-    let waker = Waker::from(Arc::clone(&alarm));
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
-        }
-        // The flag is needed because other code on this thread may have been woken instead.
-        while !alarm.woken.swap(false, Ordering::Acquire) {
-            thread::park();
-        }
-    }
-}
-
-/// Waker for the thread of a stage.
-struct Alarm {
-    thread: Thread,
-    woken: AtomicBool,
-}
-
-impl Wake for Alarm {
-    fn wake(self: Arc<Self>) {
-        self.woken.store(true, Ordering::Release);
-        self.thread.unpark();
-    }
 }

@@ -2,6 +2,8 @@
 //!
 //! No module uses one that is listed below it. The feature `console` adds web pages.
 
+mod error;
+
 mod port;
 
 mod answer;
@@ -15,6 +17,7 @@ pub mod console;
 
 pub mod admin;
 
+pub use error::Error;
 pub use state::live::MOMENT_S;
 
 #[cfg(test)]

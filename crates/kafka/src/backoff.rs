@@ -15,11 +15,11 @@ pub fn backoff(time: Duration) {
 ///
 /// # Errors
 /// The errors of `ask`, which end the wait at once.
-pub(crate) fn ask_until<T, P>(
+pub(crate) fn ask_until<T, P, E>(
     deadline: Instant,
     pause: Duration,
-    mut ask: impl FnMut() -> anyhow::Result<Result<T, P>>,
-) -> anyhow::Result<Result<T, P>> {
+    mut ask: impl FnMut() -> Result<Result<T, P>, E>,
+) -> Result<Result<T, P>, E> {
     loop {
         let answer = ask()?;
         if answer.is_ok() || Instant::now() >= deadline {

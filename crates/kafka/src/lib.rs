@@ -10,6 +10,7 @@ mod worker;
 
 pub use backoff::backoff;
 pub use kafka::client::{CALL_TIMEOUT, faults, library_version};
+pub use kafka::error::Error;
 pub use kafka::received::Received;
 pub use kafka::tail::{Start, Tail};
 pub use kafka::topics::Topics;

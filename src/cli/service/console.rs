@@ -64,7 +64,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let comparer = Comparer::new(config).map_err(Wrong::from)?;
     let (pages, config) = (arguments.pages.clone(), comparer.config().clone());
-    let find = move |name: &str| pages::find(&pages, &config, |page| page.id == name || page.url == name);
+    let find =
+        move |name: &str| Ok(pages::find(&pages, &config, |page| page.id == name || page.url == name)?);
     let find = (!arguments.pages.is_empty()).then(|| Box::new(find) as FindPage);
     let site = Site::new(comparer, find, saved);
     let runtime =

@@ -133,7 +133,7 @@ impl Run<'_> {
         };
         let (replayed, clusterer, watermarks) =
             replay(&config.kafka, table, partition, start, arguments.until, &mut |conclusions| {
-                Ok(sink.write(conclusions)?)
+                anyhow::Ok(sink.write(conclusions)?)
             })?;
         sink.flush()?;
         if let Some(offset) = replayed.start_is_missing {

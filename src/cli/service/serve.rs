@@ -88,9 +88,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 upkeep.run_upkeep();
             }
         });
-        port.serve(&config, core, Some((committer, metrics)), token, stopped).await
-    })?;
-    Ok(ExitCode::SUCCESS)
+        port.serve(&config, core, Some((committer, metrics)), token, stopped).await?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Returns the settings of this run.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use metrics::{SharedString, counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
+use crate::Error;
 use leitong_base::record::{Cause, Reason, Timestamp};
 use leitong_cluster::RecrawlOutcome;
 use leitong_cluster::log::Admission;
@@ -63,7 +64,6 @@ list!(
     STALLED_SECONDS = gauge "leitong_stalled_seconds" ""
         "Time since the CPU stages last finished a page while pages wait; /readyz fails from 60 seconds on";
     LOG_RECORDS_SENT = counter "leitong_log_records_sent_total" "" "Records delivered to the fingerprint log";
-    LOG_SESSIONS = counter "leitong_log_sessions_total" "" "Producer sessions that the fingerprint stage has started";
     LOG_RECORDS_TAKEN = counter "leitong_log_records_taken_total" ""
         "Records of the log that were accepted; each gets one verdict or dead letter";
     LOG_RECORDS_DROPPED = counter "leitong_log_records_dropped_total" "why: repeated, after-gap, old-epoch, replaced"
@@ -84,9 +84,6 @@ list!(
     TRANSACTIONS = counter "leitong_transactions_total" "result: committed, failed" "Transactions, by result";
     TRANSACTION_SECONDS = histogram "leitong_transaction_seconds" ""
         "Time from the beginning of a transaction to its commit";
-    PRODUCERS_REPLACED = counter "leitong_producers_replaced_total" ""
-        "Transactional producers replaced after a broken connection or a timeout, so none of their late requests \
-         counts";
     TRANSACTIONS_UNENDED = counter "leitong_transactions_unended_total" ""
         "Transactions that brokers had ended without telling all partitions; the next owner ended them in the \
          remaining partitions";
@@ -112,7 +109,6 @@ list!(
         "Centroids in the standby table that this instance keeps for a partition owned by another instance";
     SNAPSHOT_TIMESTAMP_SECONDS = gauge "leitong_snapshot_timestamp_seconds" "partition: of the log"
         "Time of the last local snapshot, in seconds since 1970";
-    SNAPSHOT_SECONDS = gauge "leitong_snapshot_seconds" "partition: of the log" "Duration of the last snapshot";
     SNAPSHOTS_SET_ASIDE = counter "leitong_snapshots_set_aside_total" ""
         "Snapshots or tables on disk that could not be used and were set aside; the log says why";
     DISK_CENTROIDS = gauge "leitong_disk_centroids" "partition: of the log"
@@ -203,7 +199,7 @@ const SHORT_SECONDS: &[f64] =
 ///
 /// # Errors
 /// Fails if the process has a recorder already.
-pub fn install() -> anyhow::Result<PrometheusHandle> {
+pub fn install() -> Result<PrometheusHandle, Error> {
     let api_seconds = Matcher::Full(API_SECONDS.name.to_owned());
     let recorder = PrometheusBuilder::new()
         .set_buckets(SECONDS)?
@@ -279,51 +275,26 @@ pub fn dropped(why: Admission) {
     LOG_RECORDS_DROPPED.add_as(why, 1);
 }
 
-/// Counts a committed verdict or dead letter.
-pub fn committed(conclusion: &Outcome) {
-    LOG_RECORDS_TAKEN.add(1);
+/// The counters of a verdict or dead letter, with the values of their labels.
+pub type Counts = [Option<(&'static Metric, &'static str)>; 3];
+
+/// Returns what to count when `conclusion` is committed.
+#[must_use]
+pub fn counts(conclusion: &Conclusion) -> Counts {
     match conclusion {
-        Outcome::Verdict { kind, reason, recrawl } => {
-            VERDICTS.add_as(*kind, 1);
-            reason.iter().for_each(|reason| UNDECIDABLE.add_as(*reason, 1));
-            recrawl.iter().for_each(|recrawl| RECRAWLS.add_as(*recrawl, 1));
-        }
-        Outcome::DeadLetter { cause } => DEAD_LETTERS.add_as(*cause, 1),
+        Conclusion::Verdict(verdict) => [
+            Some((&VERDICTS, verdict.kind.as_str())),
+            verdict.reason.map(|reason| (&UNDECIDABLE, reason.as_str())),
+            verdict.recrawl.as_ref().map(|recrawl| (&RECRAWLS, recrawl.outcome.as_str())),
+        ],
+        Conclusion::DeadLetter(letter) => [Some((&DEAD_LETTERS, letter.cause.label())), None, None],
     }
 }
 
-/// The values that are counted for a verdict or dead letter.
-#[derive(Debug, Clone, Copy)]
-pub enum Outcome {
-    /// A verdict.
-    Verdict {
-        /// Kind of the verdict.
-        kind: &'static str,
-        /// Reason if the page is undecidable.
-        reason: Option<&'static str>,
-        /// Outcome for a page that was crawled before.
-        recrawl: Option<&'static str>,
-    },
-    /// A dead letter.
-    DeadLetter {
-        /// Label of the cause.
-        cause: &'static str,
-    },
-}
-
-impl Outcome {
-    /// Returns the values to count for `conclusion`.
-    #[must_use]
-    pub fn from_conclusion(conclusion: &Conclusion) -> Self {
-        match conclusion {
-            Conclusion::Verdict(verdict) => Self::Verdict {
-                kind: verdict.kind.as_str(),
-                reason: verdict.reason.map(leitong_base::record::Reason::as_str),
-                recrawl: verdict.recrawl.as_ref().map(|recrawl| recrawl.outcome.as_str()),
-            },
-            Conclusion::DeadLetter(letter) => Self::DeadLetter { cause: letter.cause.label() },
-        }
-    }
+/// Counts a committed verdict or dead letter.
+pub fn committed(counts: &Counts) {
+    LOG_RECORDS_TAKEN.add(1);
+    counts.iter().flatten().for_each(|(metric, value)| metric.add_as(*value, 1));
 }
 
 /// Counts an answered request to the HTTP API. `time` is the time since its head arrived.
@@ -349,12 +320,6 @@ pub fn restored(log_partition: u32, centroids: u64, records: u64, time: Duration
     RESTORED_RECORDS.set_of(log_partition, records as f64);
     RESTORED_CENTROIDS.set_of(log_partition, centroids as f64);
     RESTORE_SECONDS.set_of(log_partition, time.as_secs_f64());
-}
-
-/// Sets time and duration of the last snapshot.
-pub fn snapshot(log_partition: u32, as_of: Timestamp, time: Duration) {
-    SNAPSHOT_TIMESTAMP_SECONDS.set_of(log_partition, as_of.as_ms() as f64 / 1e3);
-    SNAPSHOT_SECONDS.set_of(log_partition, time.as_secs_f64());
 }
 
 /// Sets the unexpired centroids and the bytes of the part of a table that is on disk.

@@ -9,7 +9,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
@@ -18,6 +17,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::port::{Limits, Port, RequestBody};
+use leitong_base::error::{Context, StepError};
 use leitong_graph::telemetry::health::Health;
 
 pub use state::AdminState;
@@ -41,7 +41,7 @@ impl AdminPort {
     ///
     /// # Errors
     /// Fails if the port cannot be bound.
-    pub async fn bind(address: &str) -> anyhow::Result<Self> {
+    pub async fn bind(address: &str) -> Result<Self, StepError> {
         let port = Port::bind(address).await.with_context(|| {
             format!("admin.address = {address:?}: cannot be bound; choose another address with --admin, or port 0 for a free port")
         })?;

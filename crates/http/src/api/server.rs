@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
@@ -22,8 +21,10 @@ use super::core::Core;
 use super::http::Edge;
 use super::pool::Pool;
 use super::token::Token;
+use crate::error::Error;
 use crate::port::same_site::SameSite;
 use crate::port::{Limits, Port};
+use leitong_base::error::{Context, StepError};
 use leitong_pipeline::config::Config;
 
 /// An API port that is bound but not served yet.
@@ -34,7 +35,7 @@ impl ApiPort {
     ///
     /// # Errors
     /// Fails if the port cannot be bound.
-    pub async fn bind(address: &str) -> anyhow::Result<Self> {
+    pub async fn bind(address: &str) -> Result<Self, StepError> {
         let port = Port::bind(address).await.with_context(|| {
             format!(
                 "cannot listen on {address}; choose another address (api.address, or --address of `serve`), or port 0 \
@@ -62,7 +63,7 @@ impl ApiPort {
         storing: Option<(Committer, PrometheusHandle)>,
         token: Option<Token>,
         stop: watch::Receiver<bool>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Error> {
         let core = Arc::new(core);
         let pool = Pool::start(&core, config.pipeline.threads).context("cannot start threads")?;
         let (committer, metrics) = storing.unzip();
@@ -115,7 +116,7 @@ impl ApiPort {
         let committed = tokio::task::spawn_blocking(move || committing.join()).await;
         let committed = committed.context("cannot wait for the committer")?;
         committed.map_err(|_| {
-            anyhow!("storing has failed because of a bug in Leitong; all answered pages are in the journal; please report it")
+            StepError::new("storing has failed because of a bug in Leitong; all answered pages are in the journal; please report it")
         })??;
         Ok(())
     }

@@ -139,9 +139,7 @@ impl Store {
     ) -> Result<Vec<Verdict>, TableFault> {
         let records = pages.into_iter().map(|page| LogRecord::Page(Box::new(page))).collect();
         let conclusions = self.table.write(|stage| stage.decide_batch(records, decided_at))?;
-        conclusions
-            .iter()
-            .for_each(|conclusion| metrics::committed(&metrics::Outcome::from_conclusion(conclusion)));
+        conclusions.iter().for_each(|conclusion| metrics::committed(&metrics::counts(conclusion)));
         let verdict = |conclusion| match conclusion {
             Conclusion::Verdict(verdict) => *verdict,
             Conclusion::DeadLetter(_) => unreachable!("pages have verdicts"),

@@ -9,11 +9,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
-use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::error::Error;
+use leitong_base::error::{Context, StepError};
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::ClusterId;
@@ -154,7 +155,7 @@ impl Saved {
     ///
     /// # Errors
     /// Fails if a file cannot be read or is damaged, or if there is no table.
-    pub fn look_up(&self, wanted: Wanted<'_>) -> anyhow::Result<Found> {
+    pub fn look_up(&self, wanted: Wanted<'_>) -> Result<Found, Error> {
         let companions = TableDir::companion_files(&self.table)?;
         let mut found = Found {
             saved_at: companions.saved_at.and_then(|time| {
@@ -183,7 +184,7 @@ impl Saved {
     }
 
     /// Finds the centroid of the cluster, or of the page if it founded one.
-    fn find_centroid(&self, wanted: Wanted<'_>, found: &mut Found) -> anyhow::Result<()> {
+    fn find_centroid(&self, wanted: Wanted<'_>, found: &mut Found) -> Result<(), Error> {
         let position = TableDir::inspect(&self.table, |position, centroid| {
             found.centroids += 1;
             let id = ClusterId::in_table(position, centroid.log_offset).to_string();
@@ -209,7 +210,7 @@ impl Saved {
     }
 
     /// Calls `take` with each verdict, the oldest first.
-    fn each_verdict(&self, kept: &[Box<[u8]>], mut take: impl FnMut(&Named, &[u8])) -> anyhow::Result<()> {
+    fn each_verdict(&self, kept: &[Box<[u8]>], mut take: impl FnMut(&Named, &[u8])) -> Result<(), StepError> {
         let mut offer = |json: &[u8]| {
             if let Ok(named) = serde_json::from_slice::<Named>(json) {
                 take(&named, json);

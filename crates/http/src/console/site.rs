@@ -1,5 +1,7 @@
 //! Answers the requests of `leitong console`, without sockets: maps addresses to pages, and reads files.
 
+use std::error::Error;
+
 use hyper::StatusCode;
 
 use super::form::{self, Field};
@@ -11,12 +13,13 @@ use super::render::saved::{self as looked_up, Links};
 use super::render::start::{self, Offers};
 use super::saved::{Saved, Wanted};
 use crate::answer::Answer;
+use leitong_base::error::with_causes;
 use leitong_pipeline::comparison::{Comparer, Side};
 use leitong_pipeline::document::is_text_file;
 use leitong_text::page::{Body, Hints, Page};
 
 /// Function that returns the page with this id or url.
-pub type FindPage = Box<dyn Fn(&str) -> anyhow::Result<Option<Page>> + Send + Sync>;
+pub type FindPage = Box<dyn Fn(&str) -> Result<Option<Page>, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
 /// The pages of the console, and the data that they show.
 pub struct Site {
@@ -127,7 +130,7 @@ impl Site {
         } else {
             let cluster = Wanted::cluster(wanted);
             let found = saved.look_up(cluster.unwrap_or(Wanted::Page(wanted))).map_err(|error| {
-                let detail = format!("{error:#}");
+                let detail = with_causes(&error);
                 Refused::new(
                     StatusCode::SERVICE_UNAVAILABLE,
                     "The table cannot be read",
@@ -221,7 +224,7 @@ impl Site {
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "The files cannot be read",
                 "无法读取文件",
-                format!("{error:#}"),
+                with_causes(&*error),
             )),
         }
     }

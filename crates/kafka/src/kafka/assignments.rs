@@ -12,7 +12,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext};
 use rdkafka::error::KafkaResult;
 use rdkafka::topic_partition_list::TopicPartitionListElem;
@@ -23,9 +22,11 @@ use super::losses::Losses;
 use super::page_session::{SessionState, Shared};
 use crate::backoff::backoff;
 use crate::kafka::client::CALL_TIMEOUT;
+use crate::kafka::error::{Error, Result};
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
-use leitong_cluster::log::{Replaced, TopicIds};
+use leitong_base::error::{Context, with_causes};
+use leitong_cluster::log::TopicIds;
 use leitong_graph::telemetry::health::StageHealth;
 use leitong_graph::telemetry::metrics;
 
@@ -84,8 +85,8 @@ fn metadata(element: &TopicPartitionListElem<'_>) -> String {
     catch_unwind(AssertUnwindSafe(|| element.metadata().to_owned())).unwrap_or_default()
 }
 
-fn is_final(error: &anyhow::Error) -> bool {
-    error.is::<TopicReplaced>() || error.is::<Replaced>()
+fn is_final(error: &Error) -> bool {
+    matches!(error, Error::TopicReplaced(_) | Error::Replaced(_))
 }
 
 reports_by_events!(PagesContext);
@@ -102,7 +103,7 @@ impl ConsumerContext for PagesContext {
             _ => self.revoked(consumer, partitions),
         };
         if let Err(error) = result {
-            self.shared.fail(format!("{error:#}"));
+            self.shared.fail(with_causes(&error));
             if is_final(&error) {
                 self.shared.lock().refused = Some(error);
             }
@@ -117,7 +118,7 @@ impl ConsumerContext for PagesContext {
 }
 
 impl PagesContext {
-    fn assigned(&self, consumer: &BaseConsumer<Self>, partitions: &TopicPartitionList) -> anyhow::Result<()> {
+    fn assigned(&self, consumer: &BaseConsumer<Self>, partitions: &TopicPartitionList) -> Result<()> {
         let numbers = numbers(partitions);
         self.health.tick();
         let mut from = TopicPartitionList::new();
@@ -142,11 +143,7 @@ impl PagesContext {
     /// Returns the offset from which to read each partition: the committed one, or the beginning. Pages that
     /// retention has deleted since the committed offset are counted here. The offset after them is committed,
     /// so they are counted once.
-    fn find_starts(
-        &self,
-        consumer: &BaseConsumer<Self>,
-        partitions: &[u32],
-    ) -> anyhow::Result<BTreeMap<u32, u64>> {
+    fn find_starts(&self, consumer: &BaseConsumer<Self>, partitions: &[u32]) -> Result<BTreeMap<u32, u64>> {
         let deadline = Instant::now() + ASSIGN_TIMEOUT;
         // Collected over all attempts, since a commit may succeed though its answer is lost.
         let mut losses = Losses::default();
@@ -160,7 +157,8 @@ impl PagesContext {
                 Err(error) if is_final(&error) || Instant::now() > deadline => return Err(error),
                 Err(error) => {
                     tracing::info!(
-                        "assigned partitions are not read yet; asking the brokers again: {error:#}"
+                        "assigned partitions are not read yet; asking the brokers again: {}",
+                        with_causes(&error)
                     );
                     self.health.tick();
                     backoff(Duration::from_millis(500));
@@ -174,7 +172,7 @@ impl PagesContext {
         consumer: &BaseConsumer<Self>,
         partitions: &[u32],
         losses: &mut Losses,
-    ) -> anyhow::Result<BTreeMap<u32, u64>> {
+    ) -> Result<BTreeMap<u32, u64>> {
         let mut wanted = TopicPartitionList::new();
         for partition in partitions {
             wanted.add_partition(&self.topic, i32::try_from(*partition)?);
@@ -236,7 +234,7 @@ impl PagesContext {
         metrics::PAGES_LOST.add(to - from);
     }
 
-    fn revoked(&self, consumer: &BaseConsumer<Self>, partitions: &TopicPartitionList) -> anyhow::Result<()> {
+    fn revoked(&self, consumer: &BaseConsumer<Self>, partitions: &TopicPartitionList) -> Result<()> {
         let numbers = numbers(partitions);
         let lost = consumer.assignment_lost();
         if !lost {
@@ -263,7 +261,7 @@ impl PagesContext {
         partitions.elements().iter().for_each(|element| metrics::lag(&self.topic, element.partition(), 0));
         tracing::info!(partitions = ?numbers, lost, "page topic partitions revoked from this instance; reading of them has stopped");
         self.health.revoked(numbers.len());
-        consumer.incremental_unassign(partitions).context("cannot release revoked partitions")
+        Ok(consumer.incremental_unassign(partitions).context("cannot release revoked partitions")?)
     }
 }
 
@@ -274,7 +272,7 @@ impl PagesContext {
      {high}: it was deleted and created again, or truncated, and its new pages would count as already read; \
      raise kafka.epoch to process all pages of the topic"
 )]
-pub(super) struct TopicReplaced {
+pub struct TopicReplaced {
     topic: String,
     partition: u32,
     committed: i64,

@@ -12,13 +12,14 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 
 use super::client;
 use super::topic_id::{Described, describe};
 use crate::backoff::{ask_until, backoff};
+use crate::kafka::error::{Error, Result, refused};
 use crate::kafka::events::ClientEvents;
+use leitong_base::error::{Context, with_causes};
 use leitong_cluster::log::{Replaced, TopicId, TopicIds};
 use leitong_pipeline::config::kafka::KafkaConfig;
 
@@ -48,7 +49,7 @@ impl TopicWatch {
     ///
     /// # Errors
     /// Fails if no broker answers, or if a topic does not exist.
-    pub(crate) fn new(config: &KafkaConfig) -> anyhow::Result<Self> {
+    pub(crate) fn new(config: &KafkaConfig) -> Result<Self> {
         let topics = &config.topics;
         let mut watch = Self {
             client: client::create(&client::partition_reader(config), ClientEvents::new("topic-ids"))?,
@@ -56,7 +57,9 @@ impl TopicWatch {
             ids: TopicIds::default(),
             latest: Mutex::default(),
         };
-        let described = ask_until(Instant::now() + START_TIMEOUT, START_PAUSE, || Ok(watch.describe_all()))??;
+        let described = ask_until::<_, _, Error>(Instant::now() + START_TIMEOUT, START_PAUSE, || {
+            Ok(watch.describe_all())
+        })??;
         watch.ids = ids(&described);
         if described.contains(&Described::WithoutId) {
             tracing::warn!(
@@ -79,7 +82,7 @@ impl TopicWatch {
     pub(crate) fn run(&self, wait: impl Fn(Duration) -> bool) {
         while !wait(INTERVAL) {
             if let Err(error) = self.ask() {
-                tracing::debug!("no answer about topic ids; asking again: {error:#}");
+                tracing::debug!("no answer about topic ids; asking again: {}", with_causes(&error));
             }
             // The client's reports wait in a queue until they are taken out.
             while self.client.poll(Duration::ZERO).is_some() {}
@@ -90,12 +93,14 @@ impl TopicWatch {
     ///
     /// # Errors
     /// Fails if no broker answers, or if brokers disagree.
-    pub(crate) fn ask(&self) -> anyhow::Result<()> {
+    pub(crate) fn ask(&self) -> Result<()> {
         let mut found = ids(&self.describe()?);
         if self.ids.verify(&found).is_err() {
             backoff(CONFIRM_AFTER);
             let again = ids(&self.describe()?);
-            anyhow::ensure!(again == found, "brokers disagree about the ids of topics");
+            if again != found {
+                return Err(refused!("brokers disagree about the ids of topics"));
+            }
             found = again;
         }
         let mut known = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,16 +130,16 @@ impl TopicWatch {
     }
 
     /// Returns the answer about all topics, or an error if one does not exist.
-    fn describe_all(&self) -> anyhow::Result<Vec<Described>> {
+    fn describe_all(&self) -> Result<Vec<Described>> {
         let described = self.describe()?;
         let missing = described.iter().position(|described| *described == Described::Missing);
         match missing.and_then(|at| self.names.get(at)) {
-            Some(topic) => bail!("topic {topic} does not exist; run `leitong run --check`"),
+            Some(topic) => Err(refused!("topic {topic} does not exist; run `leitong run --check`")),
             None => Ok(described),
         }
     }
 
-    fn describe(&self) -> anyhow::Result<Vec<Described>> {
+    fn describe(&self) -> Result<Vec<Described>> {
         // Asks a broker that is alive. A client that asks nothing else would keep taking a dead broker for
         // the controller.
         let alive = self.client.fetch_metadata(Some(&self.names[0]), ANSWER_TIMEOUT);

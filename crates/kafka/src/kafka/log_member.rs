@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, ConsumerGroupMetadata, Rebalance};
 use rdkafka::error::KafkaError;
 
 use super::assignments::numbers;
 use super::client;
 use super::events::{ClientEvents, reports_by_events};
+use crate::kafka::error::{Result, refused};
+use leitong_base::error::Context;
 use leitong_graph::telemetry::health::StageHealth;
 use leitong_pipeline::config::kafka::KafkaConfig;
 
@@ -49,7 +50,7 @@ impl LogMember {
         config: &KafkaConfig,
         health: &Arc<StageHealth>,
         assignee: Arc<dyn Assignee>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self> {
         let events = ClientEvents::new("cluster").joins(health);
         let context = MemberContext { events, assignee, leaving: AtomicBool::new(false) };
         let member: BaseConsumer<MemberContext> = client::create(&client::log_member(config), context)?;
@@ -61,11 +62,11 @@ impl LogMember {
     ///
     /// # Errors
     /// Fails if the member must join again. Temporary errors are waited out.
-    pub(crate) fn poll(&self, timeout: Duration) -> anyhow::Result<()> {
+    pub(crate) fn poll(&self, timeout: Duration) -> Result<()> {
         match self.0.poll(timeout) {
             // Messages are ignored; the partitions are paused.
             None | Some(Ok(_)) => {}
-            Some(Err(KafkaError::MessageConsumptionFatal(error))) => bail!("{error}"),
+            Some(Err(KafkaError::MessageConsumptionFatal(error))) => return Err(refused!("{error}")),
             Some(Err(error)) => tracing::debug!(%error, "waiting for the broker"),
         }
         Ok(())

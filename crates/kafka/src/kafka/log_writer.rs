@@ -14,6 +14,7 @@ use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 use super::session::Ticket;
 use crate::backoff::backoff;
 use crate::kafka::client;
+use crate::kafka::error::Result;
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::headers;
 use crate::kafka::page_session::Shared;
@@ -66,13 +67,12 @@ impl LogProducer {
         log_partitions: u32,
         detector: &'static str,
         shared: &Arc<Shared>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self> {
         let deliveries = Deliveries {
             events: ClientEvents::new("log").queue("log-send", String::new()),
             shared: Arc::clone(shared),
         };
         let producer = PolledProducer::new(&client::log_producer(config), deliveries)?;
-        metrics::LOG_SESSIONS.add(1);
         let (topic, shared) = (config.topics.fingerprints.clone(), Arc::clone(shared));
         Ok(Self { producer, topic, log_partitions, detector, shared })
     }

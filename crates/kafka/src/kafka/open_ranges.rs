@@ -1,13 +1,14 @@
 //! Finds the parts of output topics that `read_committed` consumers cannot see yet, because a transaction is
 //! open.
 
-use anyhow::Context;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
 use super::events::ClientEvents;
 use super::ports::OpenRange;
+use crate::kafka::error::{Result, refused};
+use leitong_base::error::Context;
 use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Clients that request the end offsets of the topics that owners write to.
@@ -24,7 +25,7 @@ impl<'a> OutputEnds<'a> {
     ///
     /// # Errors
     /// Fails if the clients cannot be created.
-    pub(crate) fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
+    pub(crate) fn new(config: &'a KafkaConfig) -> Result<Self> {
         let create = |mut settings: ClientConfig| {
             // Closing a client with a group id takes 100 ms.
             settings.remove("group.id");
@@ -40,7 +41,7 @@ impl<'a> OutputEnds<'a> {
     ///
     /// # Errors
     /// Fails if no broker answers.
-    pub(crate) fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>> {
+    pub(crate) fn outputs(&self, log_partition: u32) -> Result<Vec<(String, u32)>> {
         let topics = &self.config.topics;
         let mut outputs = vec![(topics.centroids.clone(), log_partition)];
         for topic in [&topics.verdicts, &topics.dead_letters] {
@@ -59,7 +60,7 @@ impl<'a> OutputEnds<'a> {
     ///
     /// # Errors
     /// Fails if no broker answers.
-    pub(crate) fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
+    pub(crate) fn open_ranges(&self, log_partition: u32) -> Result<Vec<OpenRange>> {
         let outputs = self.outputs(log_partition)?;
         // The end of all records is read first. Otherwise records written in between would look uncommitted.
         let to = ask_ends(&self.all, &outputs)?;
@@ -70,7 +71,7 @@ impl<'a> OutputEnds<'a> {
 }
 
 /// Returns the ends of these partitions as `client` sees them, with one request per broker.
-fn ask_ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> anyhow::Result<Vec<u64>> {
+fn ask_ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> Result<Vec<u64>> {
     let mut wanted = TopicPartitionList::with_capacity(partitions.len());
     for (topic, partition) in partitions {
         // In this request, `End` is a special timestamp that asks for the end offset.
@@ -86,7 +87,7 @@ fn ask_ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -
         found.error().with_context(nothing)?;
         match found.offset() {
             Offset::Offset(end) => Ok(u64::try_from(end)?),
-            _ => anyhow::bail!(nothing()),
+            _ => Err(refused!("{}", nothing())),
         }
     };
     partitions.iter().map(end).collect()

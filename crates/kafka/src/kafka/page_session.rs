@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::session::Session;
+use crate::kafka::error::Error;
 
 /// The state that consumer and producer of one session share.
 #[derive(Default)]
@@ -27,7 +28,7 @@ pub(crate) struct SessionState {
     /// has read is delivered, and the next one starts at the beginning of the topic.
     pub overtaken: bool,
     /// Reason why no further session may start.
-    pub refused: Option<anyhow::Error>,
+    pub refused: Option<Error>,
 }
 
 impl Shared {

@@ -8,7 +8,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Message as _};
@@ -17,9 +16,11 @@ use super::assignments::{PagesContext, commit};
 use super::page_session::Shared;
 use super::session::AssignmentId;
 use crate::kafka::client;
+use crate::kafka::error::{Result, refused};
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers;
 use crate::kafka::identity::TopicWatch;
+use leitong_base::error::Context;
 use leitong_base::record::{Place, Received, Timestamp};
 use leitong_cluster::log::TopicId;
 use leitong_graph::telemetry::health::StageHealth;
@@ -108,7 +109,7 @@ impl PageConsumer {
         shared: &Arc<Shared>,
         topics: &Arc<TopicWatch>,
         health: &Arc<StageHealth>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self> {
         let topic: Arc<str> = config.topics.pages.as_str().into();
         let context = PagesContext {
             events: ClientEvents::new("pages")
@@ -130,11 +131,13 @@ impl PageConsumer {
     ///
     /// # Errors
     /// Fails if the consumer cannot continue. Temporary errors are waited out.
-    pub(crate) fn poll(&self, timeout: Duration) -> anyhow::Result<Option<Assigned<'_>>> {
+    pub(crate) fn poll(&self, timeout: Duration) -> Result<Option<Assigned<'_>>> {
         match self.consumer.poll(timeout) {
             None => Ok(None),
             Some(Ok(message)) => Ok(self.under_assignment(message)),
-            Some(Err(KafkaError::MessageConsumptionFatal(error))) => bail!("cannot read pages: {error}"),
+            Some(Err(KafkaError::MessageConsumptionFatal(error))) => {
+                Err(refused!("cannot read pages: {error}"))
+            }
             Some(Err(error)) => {
                 use RDKafkaErrorCode as Code;
                 if let Some(Code::AutoOffsetReset | Code::LogTruncation) = error.rdkafka_error_code() {
@@ -179,7 +182,7 @@ impl PageConsumer {
     ///
     /// # Errors
     /// Fails if librdkafka refuses.
-    pub(crate) fn pause(&self) -> anyhow::Result<()> {
+    pub(crate) fn pause(&self) -> Result<()> {
         Ok(self.consumer.pause(&self.consumer.assignment()?)?)
     }
 
@@ -187,7 +190,7 @@ impl PageConsumer {
     ///
     /// # Errors
     /// Fails if librdkafka refuses.
-    pub(crate) fn resume(&self) -> anyhow::Result<()> {
+    pub(crate) fn resume(&self) -> Result<()> {
         Ok(self.consumer.resume(&self.consumer.assignment()?)?)
     }
 }

@@ -7,7 +7,6 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Message};
@@ -15,9 +14,11 @@ use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::{Offset, TopicPartitionList};
 
 use crate::kafka::client::{self, CALL_TIMEOUT};
+use crate::kafka::error::{Result, refused};
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers;
 use crate::kafka::ports::{HeadersRead, ReadMode, Reader, Record, Step};
+use leitong_base::error::Context;
 use leitong_graph::telemetry::metrics;
 use leitong_pipeline::config::kafka::KafkaConfig;
 
@@ -34,12 +35,7 @@ impl PartitionReader {
     ///
     /// # Errors
     /// Fails if the client cannot be created.
-    pub(crate) fn new(
-        config: &KafkaConfig,
-        topic: &str,
-        partition: u32,
-        mode: ReadMode,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(config: &KafkaConfig, topic: &str, partition: u32, mode: ReadMode) -> Result<Self> {
         let queue = if topic == config.topics.fingerprints { "log-fetch" } else { "changelog-fetch" };
         let watched = || ClientEvents::new("reader").lag_of(topic).queue(queue, partition.to_string());
         let (settings, events) = match mode {
@@ -53,7 +49,7 @@ impl PartitionReader {
 }
 
 impl Reader for PartitionReader {
-    fn begin(&self, offset: u64) -> anyhow::Result<()> {
+    fn begin(&self, offset: u64) -> Result<()> {
         let mut assignment = TopicPartitionList::new();
         assignment.add_partition_offset(
             &self.topic,
@@ -68,10 +64,10 @@ impl Reader for PartitionReader {
             let sought = self.consumer.seek_partitions(assignment, CALL_TIMEOUT);
             sought.and_then(|list| list.elements().iter().try_for_each(TopicPartitionListElem::error))
         };
-        result.with_context(|| format!("cannot read {}", self.name()))
+        Ok(result.with_context(|| format!("cannot read {}", self.name()))?)
     }
 
-    fn bounds(&self) -> anyhow::Result<(u64, u64)> {
+    fn bounds(&self) -> Result<(u64, u64)> {
         let (low, high) =
             self.consumer.fetch_watermarks(&self.topic, self.partition, CALL_TIMEOUT).with_context(|| {
                 format!(
@@ -83,7 +79,7 @@ impl Reader for PartitionReader {
         Ok((u64::try_from(low)?, u64::try_from(high)?))
     }
 
-    fn committed(&self) -> anyhow::Result<Option<u64>> {
+    fn committed(&self) -> Result<Option<u64>> {
         let mut wanted = TopicPartitionList::new();
         wanted.add_partition(&self.topic, self.partition);
         let committed = self.consumer.committed_offsets(wanted, CALL_TIMEOUT).with_context(|| {
@@ -100,19 +96,19 @@ impl Reader for PartitionReader {
         }
     }
 
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Record>> {
+    fn next(&self, timeout: Duration) -> Result<Step<impl Record>> {
         match self.consumer.poll(timeout) {
             None => Ok(Step::Nothing),
             Some(Ok(message)) => Ok(Step::Record(message)),
             Some(Err(KafkaError::PartitionEOF(_))) => Ok(Step::End),
             Some(Err(KafkaError::MessageConsumptionFatal(error))) => {
-                bail!("cannot read {}: {error}", self.name())
+                Err(refused!("cannot read {}: {error}", self.name()))
             }
             Some(Err(error)) => {
                 use rdkafka::error::RDKafkaErrorCode as Code;
                 match error.rdkafka_error_code() {
                     Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition) => {
-                        bail!("cannot continue to read {}: {error}", self.name())
+                        Err(refused!("cannot continue to read {}: {error}", self.name()))
                     }
                     _ => {
                         tracing::debug!(%error, partition = self.name(), "waiting for the broker");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::kafka::error::Result;
 use leitong_cluster::log::LogPlace;
 use leitong_pipeline::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
 
@@ -42,25 +43,25 @@ pub(crate) trait Reader {
     ///
     /// # Errors
     /// Fails if the client refuses.
-    fn begin(&self, offset: u64) -> anyhow::Result<()>;
+    fn begin(&self, offset: u64) -> Result<()>;
 
     /// Returns the next record. Waits for it at most `timeout`.
     ///
     /// # Errors
     /// Fails if the records to be read do not exist any more. Temporary errors are waited out.
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Record>>;
+    fn next(&self, timeout: Duration) -> Result<Step<impl Record>>;
 
     /// Returns the first offset that exists, and the offset after the last committed record.
     ///
     /// # Errors
     /// Fails if the brokers do not answer.
-    fn bounds(&self) -> anyhow::Result<(u64, u64)>;
+    fn bounds(&self) -> Result<(u64, u64)>;
 
     /// Returns the offset that the group of the cluster stage has committed for this partition.
     ///
     /// # Errors
     /// Fails if the brokers do not answer.
-    fn committed(&self) -> anyhow::Result<Option<u64>>;
+    fn committed(&self) -> Result<Option<u64>>;
 
     /// Returns topic and partition, for messages.
     fn name(&self) -> String;
@@ -70,12 +71,12 @@ pub(crate) trait Reader {
     ///
     /// # Errors
     /// The errors of [`Self::next`] and of `take`.
-    fn read_to_end<E: From<anyhow::Error>>(
+    fn read_to_end(
         &self,
         offset: u64,
         stop: impl Fn() -> bool,
-        mut take: impl FnMut(&dyn Record) -> Result<(), E>,
-    ) -> Result<bool, E> {
+        mut take: impl FnMut(&dyn Record) -> Result<()>,
+    ) -> Result<bool> {
         self.begin(offset)?;
         let mut steps_without_answer = 0;
         loop {

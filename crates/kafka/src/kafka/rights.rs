@@ -3,19 +3,20 @@
 
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::producer::{BaseProducer, Producer};
 
 use super::client::{self, CALL_TIMEOUT};
 use super::events::ClientEvents;
 use super::topic_id::{Allowed, allowed};
+use crate::kafka::error::{Error, Result};
 use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Returns the operations that this program may perform on these topics, in their order.
 ///
 /// # Errors
 /// Fails if no broker answers.
-pub(crate) fn on_topics(config: &KafkaConfig, topics: &[&str]) -> anyhow::Result<Vec<Allowed>> {
+pub(crate) fn on_topics(config: &KafkaConfig, topics: &[&str]) -> Result<Vec<Allowed>> {
     let client: BaseConsumer<ClientEvents> =
         client::create(&client::partition_reader(config), ClientEvents::new("admin"))?;
     allowed(client.client(), topics, CALL_TIMEOUT)
@@ -25,7 +26,7 @@ pub(crate) fn on_topics(config: &KafkaConfig, topics: &[&str]) -> anyhow::Result
 ///
 /// # Errors
 /// Fails if the broker refuses, or does not answer.
-pub(crate) fn read_offsets(config: &KafkaConfig, group: &str, topic: &str) -> anyhow::Result<()> {
+pub(crate) fn read_offsets(config: &KafkaConfig, group: &str, topic: &str) -> Result<()> {
     let mut settings = client::partition_reader(config);
     settings.set("group.id", group);
     let consumer: BaseConsumer<ClientEvents> = client::create(&settings, ClientEvents::new("admin"))?;
@@ -43,13 +44,15 @@ pub(crate) fn begin_transactions(config: &KafkaConfig) -> Result<(), String> {
     let id = format!("{}-check", config.app);
     let mut settings = client::transactional_producer(config, 0);
     settings.set("transactional.id", &id);
-    let taken = || -> anyhow::Result<()> {
+    let taken = || -> Result<()> {
         let producer: BaseProducer<ClientEvents> = client::create(&settings, ClientEvents::new("admin"))?;
         Ok(producer.init_transactions(CALL_TIMEOUT)?)
     };
     taken().map_err(|error| {
-        let remedy = match error.downcast_ref().and_then(KafkaError::rdkafka_error_code) {
-            Some(RDKafkaErrorCode::InvalidTransactionTimeout) => {
+        let remedy = match error {
+            Error::Broker(ref error)
+                if error.rdkafka_error_code() == Some(RDKafkaErrorCode::InvalidTransactionTimeout) =>
+            {
                 "lower transaction.timeout.ms in [kafka.properties], or raise transaction.max.timeout.ms of the brokers"
                     .to_owned()
             }

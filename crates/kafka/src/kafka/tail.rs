@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::Message;
@@ -16,6 +15,8 @@ use super::client::{self, CALL_TIMEOUT};
 use super::events::ClientEvents;
 use super::headers;
 use super::received::Received;
+use crate::kafka::error::{Result, refused};
+use leitong_base::error::Context;
 use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Interval at which brokers are asked for new partitions, with one small request.
@@ -56,7 +57,7 @@ impl Tail {
     ///
     /// # Errors
     /// Fails if there is no such topic, if it may not be read, or if no broker answers.
-    pub fn begin(config: &KafkaConfig, topic: &str, start: Start) -> anyhow::Result<Self> {
+    pub fn begin(config: &KafkaConfig, topic: &str, start: Start) -> Result<Self> {
         let consumer: BaseConsumer<ClientEvents> =
             client::create(&client::tail_reader(config), ClientEvents::new("tap"))?;
         let metadata = consumer
@@ -77,10 +78,10 @@ impl Tail {
             assignment.add_partition_offset(topic, *partition, offset)?;
         }
         if partitions.is_empty() {
-            bail!(
+            return Err(refused!(
                 "topic {topic} does not exist; correct its name, or create the topics of kafka.topics with `leitong \
                  topics create`"
-            );
+            ));
         }
         if let Start::Time(_) = start {
             assignment = consumer.offsets_for_times(assignment, CALL_TIMEOUT).with_context(no_answer)?;
@@ -118,7 +119,7 @@ impl Tail {
     ///
     /// # Errors
     /// Fails if a partition cannot be added to those that are read.
-    pub fn add_new_partitions(&mut self) -> anyhow::Result<usize> {
+    pub fn add_new_partitions(&mut self) -> Result<usize> {
         if self.asked_at.elapsed() < NEW_PARTITIONS_INTERVAL {
             return Ok(0);
         }
@@ -151,7 +152,7 @@ impl Tail {
     /// # Errors
     /// Fails if the topic cannot be read any more: it is gone, or permissions are missing. Temporary errors,
     /// such as an unavailable broker, are waited out.
-    pub fn next(&mut self, timeout: Duration) -> anyhow::Result<Option<Received>> {
+    pub fn next(&mut self, timeout: Duration) -> Result<Option<Received>> {
         match self.consumer.poll(timeout) {
             None => Ok(None),
             Some(Ok(message)) => Ok(Some(Received {
@@ -175,7 +176,7 @@ impl Tail {
                         | Code::UnknownTopic
                         | Code::TopicAuthorizationFailed
                         | Code::Fatal,
-                    ) => bail!("cannot continue to read topic {}: {error}", self.topic),
+                    ) => Err(refused!("cannot continue to read topic {}: {error}", self.topic)),
                     _ => {
                         tracing::debug!(%error, topic = self.topic, "waiting for the broker");
                         Ok(None)

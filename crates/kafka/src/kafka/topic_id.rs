@@ -11,11 +11,12 @@ use std::ffi::{CStr, CString, c_char};
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
 use rdkafka::ClientContext;
 use rdkafka::bindings as sys;
 use rdkafka::client::Client;
 
+use crate::kafka::error::{Result, refused};
+use leitong_base::error::Context;
 use leitong_cluster::log::TopicId;
 
 /// A broker's answer about one topic.
@@ -78,7 +79,7 @@ struct Owned<T> {
 
 impl<T> Owned<T> {
     /// Takes the result of a constructor in librdkafka. `destroy` must be the matching destructor.
-    fn new(object: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> anyhow::Result<Self> {
+    fn new(object: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Result<Self> {
         let object = NonNull::new(object).context("librdkafka is out of memory")?;
         Ok(Self { object, destroy })
     }
@@ -107,7 +108,7 @@ pub(crate) fn describe<C: ClientContext>(
     topics: &[&str],
     broker: Option<i32>,
     timeout: Duration,
-) -> anyhow::Result<Vec<Described>> {
+) -> Result<Vec<Described>> {
     // SAFETY: `described` requires no more than `ask` guarantees.
     let read = |description, topic: &str| unsafe { described(description, topic) };
     ask(client, topics, Options { broker, timeout, operations: false }, read)
@@ -121,7 +122,7 @@ pub(crate) fn allowed<C: ClientContext>(
     client: &Client<C>,
     topics: &[&str],
     timeout: Duration,
-) -> anyhow::Result<Vec<Allowed>> {
+) -> Result<Vec<Allowed>> {
     // SAFETY: `operations_of` requires no more than `ask` guarantees.
     let read = |description, topic: &str| unsafe { operations_of(description, topic) };
     ask(client, topics, Options { broker: None, timeout, operations: true }, read)
@@ -142,8 +143,8 @@ fn ask<C: ClientContext, T>(
     client: &Client<C>,
     topics: &[&str],
     options: Options,
-    read: impl Fn(*const sys::rd_kafka_TopicDescription_t, &str) -> anyhow::Result<T>,
-) -> anyhow::Result<Vec<T>> {
+    read: impl Fn(*const sys::rd_kafka_TopicDescription_t, &str) -> Result<T>,
+) -> Result<Vec<T>> {
     let event = answer(client, topics, options)?;
     let descriptions = descriptions(&event, topics.len())?;
     // Each description is null or belongs to the event, which is alive.
@@ -155,7 +156,7 @@ fn answer<C: ClientContext>(
     client: &Client<C>,
     topics: &[&str],
     options: Options,
-) -> anyhow::Result<Owned<sys::rd_kafka_event_t>> {
+) -> Result<Owned<sys::rd_kafka_event_t>> {
     let rk = client.native_ptr();
     let names: Vec<CString> = topics.iter().map(|name| CString::new(*name)).collect::<Result<_, _>>()?;
     let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
@@ -186,7 +187,9 @@ fn answer<C: ClientContext>(
     let wait_ms = options.timeout_ms().saturating_add(1000);
     // SAFETY: the queue is alive and served nowhere else. The caller owns the event.
     let event = unsafe { sys::rd_kafka_queue_poll(queue.get(), wait_ms) };
-    Owned::new(event, sys::rd_kafka_event_destroy).ok().context("brokers did not answer about topic ids")
+    Ok(Owned::new(event, sys::rd_kafka_event_destroy)
+        .ok()
+        .context("brokers did not answer about topic ids")?)
 }
 
 impl Options {
@@ -195,29 +198,26 @@ impl Options {
     }
 
     /// Sets these options in `native`.
-    fn set_in(&self, native: &Owned<sys::rd_kafka_AdminOptions_t>) -> anyhow::Result<()> {
+    fn set_in(&self, native: &Owned<sys::rd_kafka_AdminOptions_t>) -> Result<()> {
         let is_set = |code| code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR;
         let mut why = [0; 256];
         // SAFETY: the options are alive (`Owned`), and `why` has the given length.
         unsafe {
             let set = sys::rd_kafka_AdminOptions_set_request_timeout;
-            ensure!(
-                is_set(set(native.get(), self.timeout_ms(), why.as_mut_ptr(), why.len())),
-                "librdkafka rejects a timeout of {:?}",
-                self.timeout
-            );
+            if !is_set(set(native.get(), self.timeout_ms(), why.as_mut_ptr(), why.len())) {
+                return Err(refused!("librdkafka rejects a timeout of {:?}", self.timeout));
+            }
             if let Some(broker) = self.broker {
                 let set = sys::rd_kafka_AdminOptions_set_broker;
-                ensure!(
-                    is_set(set(native.get(), broker, why.as_mut_ptr(), why.len())),
-                    "librdkafka rejects broker {broker}"
-                );
+                if !is_set(set(native.get(), broker, why.as_mut_ptr(), why.len())) {
+                    return Err(refused!("librdkafka rejects broker {broker}"));
+                }
             }
             if self.operations {
                 let refused = sys::rd_kafka_AdminOptions_set_include_authorized_operations(native.get(), 1);
                 if !refused.is_null() {
                     sys::rd_kafka_error_destroy(refused);
-                    bail!("librdkafka cannot request the permitted operations");
+                    return Err(refused!("librdkafka cannot request the permitted operations"));
                 }
             }
         }
@@ -229,27 +229,30 @@ impl Options {
 fn descriptions(
     event: &Owned<sys::rd_kafka_event_t>,
     count: usize,
-) -> anyhow::Result<&[*const sys::rd_kafka_TopicDescription_t]> {
+) -> Result<&[*const sys::rd_kafka_TopicDescription_t]> {
     // SAFETY: the event is alive; the text of its error belongs to it, and is copied at once.
     unsafe {
         if sys::rd_kafka_event_error(event.get()) != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
-            bail!(
+            return Err(refused!(
                 "brokers did not answer about topic ids: {}",
                 text(sys::rd_kafka_event_error_string(event.get()))
-            );
+            ));
         }
     }
     // SAFETY: the event is alive; the result is null if the event is of another kind. The descriptions belong
     // to the event, which outlives the returned slice, and `answered` is their number.
     unsafe {
         let result = sys::rd_kafka_event_DescribeTopics_result(event.get());
-        ensure!(
-            !result.is_null(),
-            "librdkafka returned the answer to another request than the one for topic ids"
-        );
+        if result.is_null() {
+            return Err(refused!(
+                "librdkafka returned the answer to another request than the one for topic ids"
+            ));
+        }
         let mut answered = 0;
         let first = sys::rd_kafka_DescribeTopics_result_topics(result, &raw mut answered);
-        ensure!(!first.is_null() && answered == count, "brokers answered about {answered} of {count} topics");
+        if first.is_null() || answered != count {
+            return Err(refused!("brokers answered about {answered} of {count} topics"));
+        }
         Ok(std::slice::from_raw_parts(first.cast_const().cast(), answered))
     }
 }
@@ -258,26 +261,29 @@ fn descriptions(
 ///
 /// # Safety
 /// `description` is null or alive.
-unsafe fn described(
-    description: *const sys::rd_kafka_TopicDescription_t,
-    topic: &str,
-) -> anyhow::Result<Described> {
-    ensure!(!description.is_null(), "the answer does not mention topic {topic}");
+unsafe fn described(description: *const sys::rd_kafka_TopicDescription_t, topic: &str) -> Result<Described> {
+    if description.is_null() {
+        return Err(refused!("the answer does not mention topic {topic}"));
+    }
     // SAFETY: `description` is not null and alive; name, error and id belong to it. Errors are identified by
     // their names, since a broker may send numbers that are missing in the enum of this librdkafka.
     unsafe {
         let name = text(sys::rd_kafka_TopicDescription_name(description));
-        ensure!(name == topic, "the answer is about topic {name} instead of {topic}");
+        if name != topic {
+            return Err(refused!("the answer is about topic {name} instead of {topic}"));
+        }
         let error = sys::rd_kafka_TopicDescription_error(description);
         if !error.is_null() {
             match &*text(sys::rd_kafka_error_name(error)) {
                 "NO_ERROR" => {}
                 "UNKNOWN_TOPIC_OR_PART" | "_UNKNOWN_TOPIC" => return Ok(Described::Missing),
-                name => bail!("topic {topic}: {name}"),
+                name => return Err(refused!("topic {topic}: {name}")),
             }
         }
         let id = sys::rd_kafka_TopicDescription_topic_id(description);
-        ensure!(!id.is_null(), "the answer has no id of topic {topic}");
+        if id.is_null() {
+            return Err(refused!("the answer has no id of topic {topic}"));
+        }
         let halves =
             [sys::rd_kafka_Uuid_most_significant_bits(id), sys::rd_kafka_Uuid_least_significant_bits(id)];
         let bytes: Vec<u8> = halves.iter().flat_map(|half| half.to_be_bytes()).collect();
@@ -292,10 +298,12 @@ unsafe fn described(
 unsafe fn operations_of(
     description: *const sys::rd_kafka_TopicDescription_t,
     topic: &str,
-) -> anyhow::Result<Allowed> {
+) -> Result<Allowed> {
     // A broker may name operations that are missing in the enum of this librdkafka.
     const { assert!(size_of::<sys::rd_kafka_AclOperation_t>() == size_of::<u32>()) };
-    ensure!(!description.is_null(), "the answer does not mention topic {topic}");
+    if description.is_null() {
+        return Err(refused!("the answer does not mention topic {topic}"));
+    }
     // SAFETY: `description` is not null and alive. The operations belong to it, `count` is their number, and
     // each is a number of 32 bits.
     unsafe {

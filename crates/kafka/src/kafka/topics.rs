@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail, ensure};
 use rdkafka::admin::{
     AdminClient, AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, TopicReplication,
 };
@@ -16,7 +15,9 @@ use rdkafka::{Offset, TopicPartitionList};
 use super::client::{self, CALL_TIMEOUT};
 use super::topic_id::{Described, describe};
 use crate::backoff::ask_until;
+use crate::kafka::error::{Error, Result, refused};
 use crate::kafka::events::ClientEvents;
+use leitong_base::error::Context;
 use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Pause before a broker is asked again that has not heard of a change yet.
@@ -92,7 +93,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if a client cannot be created.
-    pub fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
+    pub fn new(config: &'a KafkaConfig) -> Result<Self> {
         let admin = client::create(&client::admin(config), ClientEvents::new("admin"))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -106,7 +107,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if a topic cannot be created.
-    pub fn create(&self) -> anyhow::Result<Vec<String>> {
+    pub fn create(&self) -> Result<Vec<String>> {
         // Fails with the reason if no broker answers; the admin client would only report that there is no
         // answer.
         self.partition_count(&self.config.topics.pages)?;
@@ -130,7 +131,7 @@ impl<'a> Topics<'a> {
                 match result {
                     Ok(name) => created.push(name),
                     Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
-                    Err((name, error)) => bail!("cannot create topic {name}: {error}"),
+                    Err((name, error)) => return Err(refused!("cannot create topic {name}: {error}")),
                 }
             }
         }
@@ -143,7 +144,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer.
-    pub fn check(&self, heard_within: Duration) -> anyhow::Result<(Vec<Difference>, Counts)> {
+    pub fn check(&self, heard_within: Duration) -> Result<(Vec<Difference>, Counts)> {
         let mut differences = Vec::new();
         let wanted = self.wanted();
         let deadline = Instant::now() + heard_within;
@@ -189,7 +190,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer, or refuse to describe the topics.
-    pub(crate) fn output_ids(&self) -> anyhow::Result<Vec<Described>> {
+    pub(crate) fn output_ids(&self) -> Result<Vec<Described>> {
         let outputs = [&*self.config.topics.verdicts, &*self.config.topics.dead_letters];
         describe(self.probe.client(), &outputs, None, CALL_TIMEOUT)
     }
@@ -198,7 +199,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer.
-    pub fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
+    pub fn log_partitions(&self) -> Result<Option<u32>> {
         self.partition_count(&self.config.topics.fingerprints)
     }
 
@@ -206,7 +207,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer or cannot delete, or if this program lacks the permission.
-    pub(crate) fn delete_changelog(&self, partition: u32, before: u64) -> anyhow::Result<()> {
+    pub(crate) fn delete_changelog(&self, partition: u32, before: u64) -> Result<()> {
         let topic = &self.config.topics.centroids;
         let (partition, before) = (i32::try_from(partition)?, i64::try_from(before)?);
         let mut wanted = TopicPartitionList::new();
@@ -219,7 +220,9 @@ impl<'a> Topics<'a> {
                 .error()
                 .with_context(|| format!("cannot delete expired records of {topic}[{partition}]"))?;
         }
-        ensure!(results.count() == 1, "no answer about {topic}[{partition}]");
+        if results.count() != 1 {
+            return Err(refused!("no answer about {topic}[{partition}]"));
+        }
         Ok(())
     }
 
@@ -246,22 +249,22 @@ impl<'a> Topics<'a> {
 
     /// Returns the number of partitions. A broker that has not heard of the topic is asked again until
     /// `deadline`.
-    fn partition_count_heard(&self, topic: &str, deadline: Instant) -> anyhow::Result<Option<u32>> {
-        Ok(ask_until(deadline, NEWS_PAUSE, || Ok(self.partition_count(topic)?.ok_or(())))?.ok())
+    fn partition_count_heard(&self, topic: &str, deadline: Instant) -> Result<Option<u32>> {
+        Ok(ask_until(deadline, NEWS_PAUSE, || Ok::<_, Error>(self.partition_count(topic)?.ok_or(())))?.ok())
     }
 
     /// Returns the number of partitions, or `None` if the topic does not exist.
-    fn partition_count(&self, topic: &str) -> anyhow::Result<Option<u32>> {
+    fn partition_count(&self, topic: &str) -> Result<Option<u32>> {
         let Ok(metadata) = self.probe.fetch_metadata(Some(topic), CALL_TIMEOUT) else {
             // The reasons wait in a queue and are logged when they are taken out. They repeat endlessly, so a
             // few are enough.
             (0..5).for_each(|_| drop(self.probe.poll(Duration::ZERO)));
-            bail!(
+            return Err(refused!(
                 "no answer from kafka.bootstrap_servers = {:?} within {} s, see the warnings above; check \
                  that a broker runs there, and that properties such as security.protocol match it",
                 self.config.bootstrap_servers,
                 CALL_TIMEOUT.as_secs()
-            );
+            ));
         };
         let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else {
             return Ok(None);
@@ -269,15 +272,15 @@ impl<'a> Topics<'a> {
         match found.error().map(RDKafkaErrorCode::from) {
             None => Ok(Some(u32::try_from(found.partitions().len())?).filter(|count| *count > 0)),
             Some(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => Ok(None),
-            Some(error) => bail!("topic {topic}: {error}"),
+            Some(error) => Err(refused!("topic {topic}: {error}")),
         }
     }
 
     /// Returns all settings of a topic. A broker that has not heard of a new topic yet names none, so it is
     /// asked again.
-    fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
+    fn settings(&self, topic: &str) -> Result<ConfigResource> {
         let resource = [ResourceSpecifier::Topic(topic)];
-        let asked = ask_until(Instant::now() + CALL_TIMEOUT, NEWS_PAUSE, || {
+        let asked = ask_until::<_, _, Error>(Instant::now() + CALL_TIMEOUT, NEWS_PAUSE, || {
             let mut results = self
                 .runtime
                 .block_on(self.admin.describe_configs(&resource, &options()))
@@ -289,7 +292,7 @@ impl<'a> Topics<'a> {
                 None => Err("the broker's answer does not name the topic".to_owned()),
             })
         })?;
-        asked.map_err(|problem| anyhow!("cannot read the settings of topic {topic}: {problem}"))
+        asked.map_err(|problem| refused!("cannot read the settings of topic {topic}: {problem}"))
     }
 
     fn config_differences(&self, wanted: &Requirements<'_>, described: &ConfigResource) -> Vec<String> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -11,6 +10,8 @@ use tokio::task::JoinHandle;
 use super::ports::World;
 use super::role::ClusterRole;
 use super::tables::WorkerTables;
+use crate::kafka::error::Result;
+use leitong_base::error::{Context, with_causes};
 use leitong_graph::thread_count;
 use leitong_http::api::ApiPort;
 use leitong_http::api::Core;
@@ -26,7 +27,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// The API of one worker. When it is dropped, requests in flight are answered first.
 pub(super) struct LookUpApi {
     runtime: Runtime,
-    served: Option<JoinHandle<anyhow::Result<()>>>,
+    served: Option<JoinHandle<Result<(), leitong_http::Error>>>,
     stop: watch::Sender<bool>,
 }
 
@@ -39,7 +40,7 @@ impl LookUpApi {
     pub(super) fn start<W: World>(
         role: &Arc<ClusterRole<W>>,
         stage: &Arc<FingerprintStage>,
-    ) -> anyhow::Result<Option<Self>> {
+    ) -> Result<Option<Self>> {
         let config = Arc::clone(&role.config);
         if config.api.address.is_empty() {
             return Ok(None);
@@ -82,7 +83,7 @@ impl Drop for LookUpApi {
         let Some(served) = self.served.take() else { return };
         match self.runtime.block_on(served) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!("look-ups: {error:#}"),
+            Ok(Err(error)) => tracing::error!("look-ups: {}", with_causes(&error)),
             Err(error) => tracing::error!("look-ups: internal error in Leitong: {error}"),
         }
     }

@@ -9,10 +9,12 @@ use std::path::Path;
 
 use super::{Accepted, Roles, resources, startup};
 use crate::kafka::client;
+use crate::kafka::error::Result;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::rights;
 use crate::kafka::topic_id::Operation;
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
+use leitong_base::error::with_causes;
 use leitong_http::api::Token;
 use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::ApiConfig;
@@ -78,7 +80,7 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
             counts
         }
         Err(error) => {
-            findings.refused("brokers", format!("{error:#}"));
+            findings.refused("brokers", with_causes(&error));
             return findings.0;
         }
     };
@@ -180,7 +182,7 @@ impl Findings {
     fn rights(&mut self, config: &KafkaConfig, roles: Roles) {
         let before = self.0.len();
         if let Err(error) = self.rights_on_topics(config, roles) {
-            self.refused("rights", format!("{error:#}"));
+            self.refused("rights", with_causes(&error));
         }
         let groups = [
             (roles.fingerprint, client::fingerprint_group(config), &config.topics.pages),
@@ -188,7 +190,10 @@ impl Findings {
         ];
         for (_, group, topic) in groups.iter().filter(|(wanted, ..)| *wanted) {
             if let Err(error) = rights::read_offsets(config, group, topic) {
-                self.refused("rights", format!("consumer group {group}: {error:#}; grant this user Read"));
+                self.refused(
+                    "rights",
+                    format!("consumer group {group}: {}; grant this user Read", with_causes(&error)),
+                );
             }
         }
         if roles.cluster
@@ -201,7 +206,7 @@ impl Findings {
         }
     }
 
-    fn rights_on_topics(&mut self, config: &KafkaConfig, roles: Roles) -> anyhow::Result<()> {
+    fn rights_on_topics(&mut self, config: &KafkaConfig, roles: Roles) -> Result<()> {
         use Operation::{Delete, Describe, DescribeConfigs, Read, Write};
         let topics = &config.topics;
         let mut needed: Vec<(&str, Vec<Operation>)> = Vec::new();
@@ -241,7 +246,7 @@ impl Findings {
             .and_then(|topics| startup::refuse_another(config, stage, &topics, log_partitions, accepted));
         match compared {
             Ok(()) => self.right("tables", "made with these settings, or not created yet"),
-            Err(error) => self.refused("tables", format!("{error:#}")),
+            Err(error) => self.refused("tables", with_causes(&error)),
         }
     }
 }

@@ -17,8 +17,10 @@ use super::role::{ClusterRole, RoleSettings};
 use super::stop::Stop;
 use super::{Accepted, deletion, snapshots, standby};
 use crate::backoff::backoff;
+use crate::kafka::error::{Result, refused};
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_member::{Assignee, LogMember};
+use leitong_base::error::with_causes;
 use leitong_graph::telemetry::health::StageHealth;
 use leitong_graph::telemetry::metrics;
 use leitong_pipeline::FingerprintStage;
@@ -56,7 +58,7 @@ pub(crate) fn run(
     topics: &Arc<TopicWatch>,
     health: &Arc<StageHealth>,
     stop: &Stop,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let settings = RoleSettings {
         config: Arc::clone(config),
         detector: Arc::clone(stage.detector()),
@@ -91,7 +93,7 @@ pub(crate) fn run(
 }
 
 /// Runs one group member after another, until `stop` is raised or an owner refuses the configuration.
-fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyhow::Result<()> {
+fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> Result<()> {
     let config = &owners.role.config;
     while !stop.is_requested() {
         let assignee = Arc::clone(owners) as Arc<dyn Assignee>;
@@ -107,7 +109,8 @@ fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyh
         }
         if let Err(error) = result {
             tracing::warn!(
-                "this instance has no log partitions until it has joined its group again: {error:#}"
+                "this instance has no log partitions until it has joined its group again: {}",
+                with_causes(&error)
             );
             stop.wait(Duration::from_secs(1));
         }
@@ -115,7 +118,7 @@ fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyh
     Ok(())
 }
 
-fn poll(member: &LogMember, health: &StageHealth, stop: &Stop) -> anyhow::Result<()> {
+fn poll(member: &LogMember, health: &StageHealth, stop: &Stop) -> Result<()> {
     while !stop.is_requested() {
         health.tick();
         metrics::PARTITIONS_OWNED.set_of("cluster", health.partitions() as f64);
@@ -145,7 +148,7 @@ impl Owners {
                 .spawn(move || owner::run(&owned));
             match thread {
                 Ok(thread) => _ = owners.insert(partition, Running { stop, thread }),
-                Err(error) => role.refuse(anyhow::anyhow!("cannot start a thread: {error}")),
+                Err(error) => role.refuse(refused!("cannot start a thread: {error}")),
             }
         }
     }

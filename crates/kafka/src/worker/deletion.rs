@@ -18,7 +18,9 @@ use super::ports::World;
 use super::restore::place;
 use super::role::ClusterRole;
 use super::stop::Stop;
+use crate::kafka::error::Result;
 use crate::kafka::ports::{ReadMode, Reader};
+use leitong_base::error::with_causes;
 use leitong_graph::telemetry::metrics;
 
 /// Maximum ratio of unexpired to expired centroids at which expired ones are deleted.
@@ -61,7 +63,8 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &St
                     metrics::CHANGELOG_DELETIONS.add_as("failed", 1);
                     tracing::warn!(
                         partition,
-                        "changelog: the topic keeps growing, because expired records cannot be deleted: {error:#}"
+                        "changelog: the topic keeps growing, because expired records cannot be deleted: {}",
+                        with_causes(&error)
                     );
                 }
             }
@@ -75,7 +78,7 @@ fn delete<W: World>(
     partition: u32,
     committed: &Committed,
     stop: &Stop,
-) -> anyhow::Result<Option<u64>> {
+) -> Result<Option<u64>> {
     let topic = &role.config.kafka.topics.centroids;
     // If the topic was replaced by another one of its name, the wrong records would be deleted.
     role.world.ask_topic_ids()?;

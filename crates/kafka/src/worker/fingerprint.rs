@@ -15,10 +15,12 @@ use std::time::{Duration, Instant};
 use super::page_topic::PageTopic;
 use super::positions;
 use super::stop::Stop;
+use crate::kafka::error::{Error, Result};
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_writer::LogProducer;
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::{Assigned, PageConsumer, PageOrigin};
+use leitong_base::error::with_causes;
 use leitong_graph::Permit;
 use leitong_graph::SinkEnd;
 use leitong_graph::telemetry::health::StageHealth;
@@ -49,7 +51,7 @@ impl PageSessions<'_> {
     ///
     /// # Errors
     /// Clients cannot be created.
-    pub(crate) fn run(&self) -> anyhow::Result<()> {
+    pub(crate) fn run(&self) -> Result<()> {
         let known = positions::known_ids(self.config, self.log_partitions)?.for_pages();
         let refused = match known.verify(&self.topics.ids()) {
             Ok(()) => self.run_sessions()?,
@@ -57,9 +59,9 @@ impl PageSessions<'_> {
         };
         if let Some(why) = refused {
             metrics::halted("pages", true);
-            self.health.refuse(format!("{why:#}"));
+            self.health.refuse(with_causes(&why));
             while !self.stop.is_requested() {
-                tracing::error!("pages are not read: {why:#}");
+                tracing::error!("pages are not read: {}", with_causes(&why));
                 self.health.tick();
                 self.stop.wait(Duration::from_secs(60));
             }
@@ -68,7 +70,7 @@ impl PageSessions<'_> {
     }
 
     /// Runs one session after another. Returns the reason why no more may begin, or `None` if `stop` was raised.
-    fn run_sessions(&self) -> anyhow::Result<Option<anyhow::Error>> {
+    fn run_sessions(&self) -> Result<Option<Error>> {
         let kafka = &self.config.kafka;
         while !self.stop.is_requested() {
             let shared = Arc::new(Shared::default());
@@ -113,7 +115,7 @@ impl PageSessions<'_> {
     }
 
     /// Runs one session to its end.
-    fn run_session(&self, flow: &Flow, source: PageTopic<'_>, sink: ToLog<'_>) -> anyhow::Result<()> {
+    fn run_session(&self, flow: &Flow, source: PageTopic<'_>, sink: ToLog<'_>) -> Result<()> {
         metrics::PAGES_PAUSED.set(0.0);
         let (config, stage) = (self.config, self.stage);
         let cpu = Cpu {
@@ -162,8 +164,10 @@ fn process(stage: &FingerprintStage, page: &Assigned<'_>, workspace: &mut Worksp
 struct ToLog<'a>(&'a LogProducer);
 
 impl SinkEnd<Read> for ToLog<'_> {
+    type Error = Error;
+
     /// Returns false if the session has ended.
-    async fn take(&mut self, results: Vec<Read>, _until_sent: Permit) -> anyhow::Result<bool> {
+    async fn take(&mut self, results: Vec<Read>, _until_sent: Permit) -> Result<bool> {
         for Read { done, trace, origin } in results {
             match done.record {
                 Ok(record) => {

@@ -4,10 +4,9 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-
 use super::ports::{TableFolder, World};
 use super::stop::Stop;
+use crate::kafka::error::Result;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_member::{Generation, LogMember};
 use crate::kafka::open_ranges::OutputEnds;
@@ -15,6 +14,7 @@ use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::ports::{ClientError, OpenRange, ReadMode};
 use crate::kafka::topics::Topics;
 use crate::kafka::transactions::KafkaTransactions;
+use leitong_base::error::Context;
 use leitong_base::hashed::Seed;
 use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
@@ -51,15 +51,15 @@ impl World for KafkaWorld {
     type Client = KafkaTransactions;
     type Group = Generation;
 
-    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> anyhow::Result<PartitionReader> {
+    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> Result<PartitionReader> {
         PartitionReader::new(&self.config.kafka, topic, partition, mode)
     }
 
-    fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>> {
+    fn outputs(&self, log_partition: u32) -> Result<Vec<(String, u32)>> {
         OutputEnds::new(&self.config.kafka)?.outputs(log_partition)
     }
 
-    fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
+    fn open_ranges(&self, log_partition: u32) -> Result<Vec<OpenRange>> {
         OutputEnds::new(&self.config.kafka)?.open_ranges(log_partition)
     }
 
@@ -72,11 +72,11 @@ impl World for KafkaWorld {
         member.as_ref()?.upgrade()?.generation()
     }
 
-    fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()> {
+    fn delete_changelog(&self, log_partition: u32, before: u64) -> Result<()> {
         Topics::new(&self.config.kafka)?.delete_changelog(log_partition, before)
     }
 
-    fn table_folder(&self, log_partition: u32) -> anyhow::Result<Option<TableFolder>> {
+    fn table_folder(&self, log_partition: u32) -> Result<Option<TableFolder>> {
         let Config { kafka, table, expiry, .. } = &*self.config;
         let dir = kafka.snapshots.dir.as_deref().context("kafka.snapshots.dir is not set")?;
         let place = SnapshotPlace::new(dir, &kafka.app, log_partition);
@@ -100,7 +100,7 @@ impl World for KafkaWorld {
         self.topics.ids()
     }
 
-    fn ask_topic_ids(&self) -> anyhow::Result<()> {
+    fn ask_topic_ids(&self) -> Result<()> {
         self.topics.ask()
     }
 

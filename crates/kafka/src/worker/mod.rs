@@ -45,12 +45,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-
 use self::fingerprint::PageSessions;
 use crate::kafka::client;
+use crate::kafka::error::{Result, refused};
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
+use leitong_base::error::Context;
 use leitong_graph::telemetry::health::Health;
 use leitong_graph::telemetry::metrics;
 use leitong_graph::telemetry::traces;
@@ -91,7 +91,7 @@ pub struct Accepted {
 ///
 /// # Errors
 /// The worker refuses its configuration or topics, or an error occurs that cannot be retried.
-pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
+pub fn run(config: Config, roles: Roles, accepted: Accepted) -> Result<()> {
     let stop = Stop::new();
     let runtime = admin_runtime()?;
     // Done first, because dictionaries take a while to load, and a signal before this would kill the process.
@@ -122,7 +122,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     );
     let topics = &Arc::new(topics);
     let (config, stage, stop) = (&config, &stage, &stop);
-    let result = thread::scope(|scope| -> anyhow::Result<()> {
+    let result = thread::scope(|scope| -> Result<()> {
         scope.spawn(|| topics.run(|time| stop.wait(time)));
         scope.spawn(|| topic_check::run(&config.kafka, stop));
         let fingerprint = watch_fingerprint.map(|watch| {
@@ -159,7 +159,7 @@ fn admin_runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 /// Checks the topics, and warns if the machine may be too small for the configuration. Returns the number of
 /// the log's partitions.
-fn check_surroundings(config: &Config, roles: Roles) -> anyhow::Result<u32> {
+fn check_surroundings(config: &Config, roles: Roles) -> Result<u32> {
     let counts = checked_topics(config)?;
     let log_partitions = counts.log_partitions;
     let surroundings = resources::Surroundings::new(roles, counts);
@@ -171,7 +171,7 @@ fn check_surroundings(config: &Config, roles: Roles) -> anyhow::Result<u32> {
 }
 
 /// Returns the settings of tracing, from configuration and environment.
-fn trace_settings(config: &Config) -> anyhow::Result<Option<TraceSettings>> {
+fn trace_settings(config: &Config) -> Result<Option<TraceSettings>> {
     let settings = config.traces.settings(|name| std::env::var(name).ok());
     settings.map_err(|fault| ConfigError::Faults { faults: vec![fault] }.into())
 }
@@ -187,7 +187,7 @@ fn trace_names(config: &KafkaConfig) -> traces::Names {
 }
 
 /// Runs a stage, and then stops the other one, because an operator requested both.
-fn stop_after(stop: &Stop, stage: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+fn stop_after(stop: &Stop, stage: impl FnOnce() -> Result<()>) -> Result<()> {
     let result = stage();
     stop.request();
     result
@@ -197,7 +197,7 @@ fn serve_admin_port(
     runtime: &tokio::runtime::Runtime,
     config: &AdminConfig,
     health: &Arc<Health>,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let recorder = metrics::install()?;
     metrics::begin();
     let upkeep = recorder.clone();
@@ -225,11 +225,11 @@ fn serve_admin_port(
 }
 
 /// Checks the topics. Returns the numbers of partitions and brokers.
-fn checked_topics(config: &Config) -> anyhow::Result<Counts> {
+fn checked_topics(config: &Config) -> Result<Counts> {
     let (differences, counts) = Topics::new(&config.kafka)?.check(HEARD_WITHIN)?;
     if differences.is_empty() {
         return Ok(counts);
     }
     let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
-    bail!("some topics are not configured as required:\n{}", list.join("\n"))
+    Err(refused!("some topics are not configured as required:\n{}", list.join("\n")))
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::stop::Stop;
 use crate::backoff::backoff;
+use crate::kafka::error::{Error, Result};
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_writer::LogProducer;
 use crate::kafka::page_session::Shared;
@@ -84,7 +85,7 @@ impl<'a> PageTopic<'a> {
         }
     }
 
-    fn poll(&self, timeout: Duration) -> anyhow::Result<Option<Assigned<'a>>> {
+    fn poll(&self, timeout: Duration) -> Result<Option<Assigned<'a>>> {
         let page = self.consumer.poll(timeout)?;
         if let Some(page) = &page {
             metrics::PAGES_READ.add(1);
@@ -93,7 +94,7 @@ impl<'a> PageTopic<'a> {
         Ok(page)
     }
 
-    fn room_again(&mut self) -> anyhow::Result<()> {
+    fn room_again(&mut self) -> Result<()> {
         self.full_since = None;
         if self.paused {
             self.consumer.resume()?;
@@ -106,12 +107,13 @@ impl<'a> PageTopic<'a> {
 
 impl<'a> SourceEnd for PageTopic<'a> {
     type Page = Assigned<'a>;
+    type Error = Error;
 
     fn bytes(page: &Assigned<'a>) -> usize {
         page.bytes()
     }
 
-    async fn read(&mut self, limit: Load) -> anyhow::Result<Option<Vec<Assigned<'a>>>> {
+    async fn read(&mut self, limit: Load) -> Result<Option<Vec<Assigned<'a>>>> {
         if !self.goes_on() {
             return Ok(None);
         }
@@ -129,7 +131,7 @@ impl<'a> SourceEnd for PageTopic<'a> {
 
     /// Waits a little. If there was no room for `kafka.pages.pause_after_ms`, pauses the partitions and
     /// continues polling.
-    async fn while_full(&mut self) -> anyhow::Result<bool> {
+    async fn while_full(&mut self) -> Result<bool> {
         if !self.goes_on() {
             return Ok(false);
         }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::stop::Stop;
+use crate::kafka::error::Result;
 use crate::kafka::ports::{ClientError, OpenRange, ReadMode, Reader, TransactionClient};
 use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
@@ -42,19 +43,19 @@ pub(crate) trait World: Send + Sync + 'static {
     ///
     /// # Errors
     /// The client cannot be created.
-    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> anyhow::Result<Self::Reader>;
+    fn reader(&self, topic: &str, partition: u32, mode: ReadMode) -> Result<Self::Reader>;
 
     /// Returns topic and partition of everything that the owner of `log_partition` writes to.
     ///
     /// # Errors
     /// The broker does not answer.
-    fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>>;
+    fn outputs(&self, log_partition: u32) -> Result<Vec<(String, u32)>>;
 
     /// Returns the ranges of open transactions in the outputs of the owner of `log_partition`.
     ///
     /// # Errors
     /// The broker does not answer.
-    fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>>;
+    fn open_ranges(&self, log_partition: u32) -> Result<Vec<OpenRange>>;
 
     /// Creates a client with the transactional id of `log_partition`. The client has not fenced other clients
     /// yet.
@@ -70,13 +71,13 @@ pub(crate) trait World: Send + Sync + 'static {
     ///
     /// # Errors
     /// Brokers do not answer, do not allow the deletion, or cannot do it.
-    fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()>;
+    fn delete_changelog(&self, log_partition: u32, before: u64) -> Result<()>;
 
     /// Returns the folder of `log_partition`'s table on disk, or `None` while another table uses it.
     ///
     /// # Errors
     /// The folder cannot be created or locked.
-    fn table_folder(&self, log_partition: u32) -> anyhow::Result<Option<TableFolder>>;
+    fn table_folder(&self, log_partition: u32) -> Result<Option<TableFolder>>;
 
     /// Returns a random number, for names.
     fn random(&self) -> u64;
@@ -88,7 +89,7 @@ pub(crate) trait World: Send + Sync + 'static {
     ///
     /// # Errors
     /// The broker does not answer.
-    fn ask_topic_ids(&self) -> anyhow::Result<()>;
+    fn ask_topic_ids(&self) -> Result<()>;
 
     /// Checks that log and changelog still have their ids, using the ids that brokers last reported. Never
     /// waits.

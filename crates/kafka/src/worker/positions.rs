@@ -4,6 +4,7 @@
 
 use prost::Message as _;
 
+use crate::kafka::error::Result;
 use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::ports::{ReadMode, Reader, Record};
 use leitong_base::proto;
@@ -20,7 +21,7 @@ const OFFSETS_BACK: u64 = 1000;
 ///
 /// # Errors
 /// The broker does not answer.
-pub(super) fn last(config: &Config, partition: u32) -> anyhow::Result<Option<proto::Position>> {
+pub(super) fn last(config: &Config, partition: u32) -> Result<Option<proto::Position>> {
     let config = &config.kafka;
     last_of(&PartitionReader::new(config, &config.topics.centroids, partition, ReadMode::ToEnd)?)
 }
@@ -29,14 +30,14 @@ pub(super) fn last(config: &Config, partition: u32) -> anyhow::Result<Option<pro
 ///
 /// # Errors
 /// The broker does not answer.
-pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Position>> {
+pub(super) fn last_of(reader: &impl Reader) -> Result<Option<proto::Position>> {
     let (start, end) = reader.bounds()?;
     let mut back = OFFSETS_BACK;
     loop {
         let from = end.saturating_sub(back).max(start);
         let mut found = None;
         if start < end {
-            reader.read_to_end::<anyhow::Error>(
+            reader.read_to_end(
                 from,
                 || false,
                 |record: &dyn Record| {
@@ -60,7 +61,7 @@ pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Posi
 ///
 /// # Errors
 /// The broker does not answer.
-pub(super) fn known_ids(config: &Config, log_partitions: u32) -> anyhow::Result<TopicIds> {
+pub(super) fn known_ids(config: &Config, log_partitions: u32) -> Result<TopicIds> {
     let mut known = TopicIds::default();
     for partition in 0..log_partitions {
         if let Some(position) = last(config, partition)? {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::kafka::error::{Error, Result, refused};
 use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::ports::{ReadMode, Reader, Record, Step};
 use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome, Replaced};
@@ -48,11 +49,11 @@ impl Replayed {
     ///
     /// # Errors
     /// `write` has failed, or a page topic was deleted and created again.
-    fn write(
+    fn write<E: From<Error>>(
         &mut self,
         decided: DecidedBatch,
-        write: &mut impl FnMut(Vec<Conclusion>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+        write: &mut impl FnMut(Vec<Conclusion>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let records = decided.outcomes.len();
         let conclusion = |outcome| match outcome {
             RecordOutcome::Decided(conclusion) => Some(conclusion),
@@ -63,7 +64,7 @@ impl Replayed {
         self.dropped += (records - conclusions.len()) as u64;
         write(conclusions)?;
         match decided.replaced {
-            Some(origin) => Err(anyhow::anyhow!("{}", Replaced(&origin))),
+            Some(origin) => Err(refused!("{}", Replaced(&origin)).into()),
             None => Ok(()),
         }
     }
@@ -85,9 +86,9 @@ fn decide(
     state: &mut LogPartition,
     records: Vec<(LogPlace, Result<Entry, EntryError>)>,
     epoch: u32,
-) -> anyhow::Result<DecidedBatch> {
+) -> Result<DecidedBatch> {
     let decided = state.decide_batch(records, epoch, Timestamp::now());
-    decided.map_err(|fault| anyhow::anyhow!("cannot decide: {fault}"))
+    decided.map_err(|fault| refused!("cannot decide: {fault}"))
 }
 
 /// Replays `log_partition` from `start` to its present end, or to the offset `until`, and passes the conclusions to
@@ -95,24 +96,26 @@ fn decide(
 ///
 /// # Errors
 /// The log cannot be read, or contains records that this version does not know; errors of `write`.
-pub fn replay(
+pub fn replay<E: From<Error>>(
     config: &KafkaConfig,
     settings: &TableSettings,
     log_partition: u32,
     start: Start,
     until: Option<u64>,
-    write: &mut impl FnMut(Vec<Conclusion>) -> anyhow::Result<()>,
-) -> anyhow::Result<(Replayed, Clusterer, Watermarks)> {
+    write: &mut impl FnMut(Vec<Conclusion>) -> Result<(), E>,
+) -> Result<(Replayed, Clusterer, Watermarks), E> {
     let reader = PartitionReader::new(config, &config.topics.fingerprints, log_partition, ReadMode::ToEnd)?;
     let (log_start, log_end) = reader.bounds()?;
     let end = until.map_or(log_end, |until| until.min(log_end));
     let from = start.clusterer.position().next_log_offset;
-    anyhow::ensure!(
-        !start.loaded || from >= log_start,
-        "the table continues at offset {from} of {}, but the log now begins at {log_start}: the records in between \
+    if start.loaded && from < log_start {
+        return Err(refused!(
+            "the table continues at offset {from} of {}, but the log now begins at {log_start}: the records in between \
          are gone",
-        reader.name()
-    );
+            reader.name()
+        )
+        .into());
+    }
     let begin = from.max(log_start);
     let mut replayed =
         Replayed { taken: 0, dropped: 0, start_is_missing: (begin > from).then_some(log_start) };
@@ -131,7 +134,7 @@ pub fn replay(
                 let at = message.place();
                 let entry = Entry::decode(message.value().unwrap_or_default(), &*settings.detector);
                 if let Err(error @ EntryError::TooNew { .. }) = &entry {
-                    anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
+                    return Err(refused!("{}@{}: {error}", reader.name(), at.offset).into());
                 }
                 next = at.offset + 1;
                 batch.push((at, entry));
@@ -143,7 +146,7 @@ pub fn replay(
             let records = std::mem::take(&mut batch);
             replayed.write(decide(&mut state, records, config.epoch)?, write)?;
             // A replay writes no changelog, so these records are discarded.
-            state.take_changelog()?;
+            state.take_changelog().map_err(Error::from)?;
         }
     }
     replayed.write(decide(&mut state, batch, config.epoch)?, write)?;

@@ -10,6 +10,7 @@ use super::deletion::Committed;
 use super::ports::World;
 use super::registry::TableRegistry;
 use super::stop::Stop;
+use crate::kafka::error::Error;
 use leitong_cluster::changelog::Identity;
 use leitong_fingerprint::Detector;
 use leitong_graph::telemetry::health::StageHealth;
@@ -35,7 +36,7 @@ pub(crate) struct ClusterRole<W> {
     /// True once a page with another fingerprint hash was logged.
     other_hash_told: AtomicBool,
     /// The error that ends the worker.
-    refused: Mutex<Option<anyhow::Error>>,
+    refused: Mutex<Option<Error>>,
 }
 
 /// The settings of a cluster role.
@@ -83,13 +84,13 @@ impl<W: World> ClusterRole<W> {
     }
 
     /// Ends the worker with `error`.
-    pub(crate) fn refuse(&self, error: anyhow::Error) {
+    pub(crate) fn refuse(&self, error: Error) {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop.request();
     }
 
     /// Takes the error that ends the worker, if there is one.
-    pub(crate) fn take_refused(&self) -> Option<anyhow::Error> {
+    pub(crate) fn take_refused(&self) -> Option<Error> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 

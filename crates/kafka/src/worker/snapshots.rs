@@ -10,14 +10,15 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use prost::Message as _;
 
 use super::ports::World;
 use super::restore::find_beginning;
 use super::role::ClusterRole;
 use super::stop::Stop;
+use crate::kafka::error::{Result, refused};
 use crate::kafka::ports::{ReadMode, Reader, Record};
+use leitong_base::error::{Context, with_causes};
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
@@ -38,20 +39,16 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, partitions_at_hand: impl Fn()
                 let snapshot = place.path();
                 tracing::warn!(
                     partition,
-                    "cannot write snapshot {}, so a restart would read more of the changelog: {error:#}",
-                    snapshot.display()
+                    "cannot write snapshot {}, so a restart would read more of the changelog: {}",
+                    snapshot.display(),
+                    with_causes(&error)
                 );
             }
         }
     }
 }
 
-fn write<W: World>(
-    role: &ClusterRole<W>,
-    partition: u32,
-    place: &SnapshotPlace,
-    stop: &Stop,
-) -> anyhow::Result<()> {
+fn write<W: World>(role: &ClusterRole<W>, partition: u32, place: &SnapshotPlace, stop: &Stop) -> Result<()> {
     let Some(_lock) = place.lock().context("cannot lock it")? else {
         return Ok(()); // another instance on this machine is writing it
     };
@@ -88,11 +85,13 @@ fn write<W: World>(
     }
     let NextSnapshot { file, position, changelog_offset, whole } = next;
     let Some(position) = position else { return Ok(()) };
-    anyhow::ensure!(whole, "the changelog ends inside a transaction");
+    if !whole {
+        return Err(refused!("the changelog ends inside a transaction"));
+    }
     let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);
     file.finish(footer(topic, changelog_offset, as_of, position))?;
     let took = role.world.now().duration_since(began);
-    metrics::snapshot(partition, as_of, took);
+    metrics::SNAPSHOT_TIMESTAMP_SECONDS.set_of(partition, as_of.as_ms() as f64 / 1e3);
     let seconds = format!("{:.1}", took.as_secs_f64());
     tracing::info!(partition, centroids, log_offset, changelog_offset, seconds, "snapshot written");
     Ok(())
@@ -106,7 +105,7 @@ fn copy<W: World>(
     role: &ClusterRole<W>,
     partition: u32,
     stop: &Stop,
-) -> anyhow::Result<bool> {
+) -> Result<bool> {
     let copied = last.read(|log_offset, value| {
         next.file.add(log_offset, value)?;
         Ok(!stop.is_requested())
@@ -148,7 +147,7 @@ struct NextSnapshot {
 }
 
 impl NextSnapshot {
-    fn take(&mut self, record: &dyn Record) -> anyhow::Result<()> {
+    fn take(&mut self, record: &dyn Record) -> Result<()> {
         let key = record.key().context("a record without a key")?;
         if key == POSITION_KEY {
             self.position = Some(proto::Position::decode(record.value().unwrap_or_default())?);

@@ -19,8 +19,10 @@ use super::registry::{AtEnd, KeptRecord};
 use super::replica::late_start;
 use super::role::ClusterRole;
 use super::stop::Stop;
+use crate::kafka::error::{Error, Result};
 use crate::kafka::ports::{ReadMode, Reader, Record, Step};
-use leitong_cluster::changelog::{POSITION_KEY, RestoreError};
+use leitong_base::error::with_causes;
+use leitong_cluster::changelog::POSITION_KEY;
 use leitong_graph::telemetry::metrics;
 
 /// Pause before an inconsistent changelog is followed again.
@@ -32,26 +34,6 @@ const OWNED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Maximum number of changelog records that are applied together: more than a transaction has.
 const TAKEN_AT_ONCE: usize = 1 << 18;
-
-/// The error that ended following.
-enum Ended {
-    /// The table is discarded: the changelog is inconsistent, or lacks the next records.
-    Unfit(String),
-    /// A transient error; the table stays.
-    Broker(anyhow::Error),
-}
-
-impl From<RestoreError> for Ended {
-    fn from(error: RestoreError) -> Self {
-        Self::Unfit(error.to_string())
-    }
-}
-
-impl From<anyhow::Error> for Ended {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Broker(error)
-    }
-}
 
 /// Follows the changelog of one partition whenever it has no owner here, until `stop` is raised.
 pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) {
@@ -66,7 +48,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
         metrics::STANDBY_CENTROIDS.set_of(partition, 0.0);
         match ended {
             Ok(()) => {}
-            Err(Ended::Unfit(why)) => {
+            Err(why @ (Error::Restore(_) | Error::Behind(_))) => {
                 // Brokers may have deleted records during the reading. The next owner checks this more
                 // closely.
                 tracing::warn!(
@@ -77,11 +59,12 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
                 role.tables.take(partition);
                 role.world.wait(stop, UNFIT_PAUSE);
             }
-            Err(Ended::Broker(error)) => {
+            Err(error) => {
                 // The table is kept, and following continues from there.
                 tracing::warn!(
                     partition,
-                    "standby: the table is out of date until the changelog can be read; trying again: {error:#}"
+                    "standby: the table is out of date until the changelog can be read; trying again: {}",
+                    with_causes(&error)
                 );
                 role.world.wait(stop, RETRY_PAUSE);
             }
@@ -90,7 +73,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
 }
 
 /// Follows the changelog until the partition has an owner here, or `stop` is raised.
-fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<(), Ended> {
+fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<()> {
     let (world, tables) = (&role.world, &role.tables);
     let changelog = world.reader(&role.config.kafka.topics.centroids, partition, ReadMode::Following)?;
     let enough = || stop.is_requested() || tables.is_owned(partition);
@@ -108,7 +91,7 @@ fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &St
     }
     let bounds = changelog.bounds()?;
     if next_offset < bounds.0 {
-        return Err(Ended::Unfit(format!("the changelog {}", late_start(bounds.0, next_offset))));
+        return Err(Error::Behind(late_start(bounds.0, next_offset)));
     }
     changelog.begin(next_offset)?;
     let mut transaction = Vec::new();

@@ -4,9 +4,8 @@
 //! The settings `corpus.*` decide which log partition a page goes to. They must not change while pages are in
 //! flight: a page that is sent again could go to another partition, and count in both.
 
-use anyhow::ensure;
-
 use super::{Accepted, positions};
+use crate::kafka::error::{Result, refused};
 use crate::kafka::identity::TopicWatch;
 use leitong_cluster::changelog::ChangelogRecord;
 use leitong_pipeline::FingerprintStage;
@@ -22,7 +21,7 @@ pub(super) fn refuse_another(
     topics: &TopicWatch,
     log_partitions: u32,
     accepted: Accepted,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     for partition in 0..log_partitions {
         let Some(found) = positions::last(config, partition)? else { continue };
         if found.format_version > ChangelogRecord::FORMAT_VERSION_MAX {
@@ -32,15 +31,16 @@ pub(super) fn refuse_another(
         let identity = config.table_identity(settings, (partition, log_partitions), topics.ids());
         identity
             .check(&found, accepted.cluster_hash)
-            .map_err(|error| anyhow::anyhow!("log partition {partition}: {error}"))?;
+            .map_err(|error| refused!("log partition {partition}: {error}"))?;
         let same_corpus = found.corpus_hash.is_none_or(|hash| hash == identity.corpus_hash);
-        ensure!(
-            log_partitions < 2 || accepted.corpus_change || same_corpus,
-            "the settings corpus.* have changed, so a page in flight could count in two of the \
+        if log_partitions > 1 && !accepted.corpus_change && !same_corpus {
+            return Err(refused!(
+                "the settings corpus.* have changed, so a page in flight could count in two of the \
              {log_partitions} partitions of the log. Restore the old settings; or stop all fingerprint \
              workers, wait until the log is drained, and start all instances once with `leitong run \
              --accept-corpus-change`"
-        );
+            ));
+        }
     }
     Ok(())
 }

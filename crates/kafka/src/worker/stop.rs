@@ -1,10 +1,11 @@
 //! The stop flag, and the signals that raise it.
 
+use crate::kafka::error::Result;
+use leitong_base::error::Context;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::Context;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -67,7 +68,7 @@ fn end_at_once(status: i32) -> ! {
 ///
 /// # Errors
 /// The signals cannot be handled.
-pub(crate) fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn on_signals(runtime: &Runtime, stop: &Stop) -> Result<()> {
     let stop = stop.clone();
     let _guard = runtime.enter();
     let mut first = Signals::listen()?;
@@ -99,7 +100,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn listen() -> anyhow::Result<Self> {
+    fn listen() -> Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
             interrupt: signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?,

@@ -8,8 +8,10 @@
 use std::time::Duration;
 
 use super::stop::Stop;
+use crate::kafka::error::Result;
 use crate::kafka::topic_id::Described;
 use crate::kafka::topics::{HEARD_WITHIN, Topics};
+use leitong_base::error::with_causes;
 use leitong_graph::telemetry::metrics;
 use leitong_pipeline::config::KafkaConfig;
 
@@ -23,7 +25,7 @@ pub(super) fn run(config: &KafkaConfig, stop: &Stop) {
         // New clients each time, since one that rests in between would keep taking a dead broker for the controller. The
         // clients of the stages report that brokers do not answer.
         if let Err(error) = Topics::new(config).and_then(|topics| check(&topics, config, &mut known)) {
-            tracing::debug!("the topics cannot be checked now: {error:#}");
+            tracing::debug!("the topics cannot be checked now: {}", with_causes(&error));
         }
         if stop.wait(INTERVAL) {
             return;
@@ -32,7 +34,7 @@ pub(super) fn run(config: &KafkaConfig, stop: &Stop) {
 }
 
 /// Checks the topics once. `known` holds what was found out about the topics of verdicts and dead letters before.
-fn check(topics: &Topics<'_>, config: &KafkaConfig, known: &mut [Described; 2]) -> anyhow::Result<()> {
+fn check(topics: &Topics<'_>, config: &KafkaConfig, known: &mut [Described; 2]) -> Result<()> {
     let (differences, _) = topics.check(HEARD_WITHIN)?;
     metrics::TOPICS_WRONG.set(differences.len() as f64);
     for difference in differences {

@@ -56,7 +56,7 @@ pub(super) async fn run(settings: Settings, mut queue: mpsc::Receiver<Span>, mut
     while exporter.fill(&mut batch, &mut queue, &mut ended).await {
         let spans = std::mem::take(&mut batch);
         tokio::select! {
-            () = exporter.send(&spans) => {}
+            _ = exporter.send(&spans, ATTEMPTS) => {}
             _ = ended.recv() => {
                 batch = spans;
                 break;
@@ -69,7 +69,7 @@ pub(super) async fn run(settings: Settings, mut queue: mpsc::Receiver<Span>, mut
         {
             batch.push(span);
         }
-        if batch.is_empty() || !exporter.try_once(&std::mem::take(&mut batch)).await {
+        if batch.is_empty() || !exporter.send(&std::mem::take(&mut batch), 1).await {
             return;
         }
     }
@@ -111,45 +111,32 @@ impl Exporter {
         }
     }
 
-    /// Sends a batch, with retries if the collector is unavailable.
-    async fn send(&mut self, spans: &[Span]) {
-        let body = self.body(spans);
+    /// Sends a batch, up to `attempts` times if the collector is unavailable. Returns true if it accepts the batch.
+    async fn send(&mut self, spans: &[Span], attempts: u32) -> bool {
+        let (body, count) = (self.body(spans), spans.len() as u64);
         let mut pause = FIRST_PAUSE;
-        for attempt in 1..=ATTEMPTS {
+        for left in (0..attempts).rev() {
             match self.post(body.clone()).await {
-                Ok(rejected) => return self.accepted(spans.len() as u64, rejected),
-                Err(Failure::ForNow(why, retry_after)) if attempt < ATTEMPTS => {
+                Ok((rejected, why)) => {
+                    let rejected = rejected.min(count);
+                    metrics::TRACE_SPANS.add_as("exported", count - rejected);
+                    if rejected > 0 {
+                        self.lose(rejected, &format!("the collector rejects them: {why}"));
+                    }
+                    return true;
+                }
+                Err(Failure::ForNow(why, retry_after)) if left > 0 => {
                     tracing::debug!("retrying to send traces to the collector: {why}");
                     sleep(retry_after.unwrap_or(pause).min(PAUSE_MAX)).await;
                     pause *= 2;
                 }
                 Err(Failure::ForNow(why, _) | Failure::ForGood(why)) => {
-                    return self.lose(spans.len() as u64, &why);
+                    self.lose(count, &why);
+                    break;
                 }
             }
         }
-    }
-
-    /// Sends a batch once. Returns true if the collector accepts it.
-    async fn try_once(&mut self, spans: &[Span]) -> bool {
-        match self.post(self.body(spans)).await {
-            Ok(rejected) => {
-                self.accepted(spans.len() as u64, rejected);
-                true
-            }
-            Err(Failure::ForNow(why, _) | Failure::ForGood(why)) => {
-                self.lose(spans.len() as u64, &why);
-                false
-            }
-        }
-    }
-
-    fn accepted(&mut self, spans: u64, (rejected, why): (u64, String)) {
-        let rejected = rejected.min(spans);
-        metrics::TRACE_SPANS.add_as("exported", spans - rejected);
-        if rejected > 0 {
-            self.lose(rejected, &format!("the collector rejects them: {why}"));
-        }
+        false
     }
 
     fn lose(&mut self, spans: u64, why: &str) {
@@ -354,14 +341,14 @@ mod tests {
         let (endpoint, kept) = collector(vec![(400, b"bad\r\n".to_vec()), (200, partial)]).await;
         let mut exporter =
             Exporter { resource: Resource::default(), settings: settings(&endpoint), warned: None, lost: 0 };
-        exporter.send(&[named(0), named(1)]).await;
+        assert!(!exporter.send(&[named(0), named(1)], ATTEMPTS).await);
         assert_eq!(kept.lock().expect("no panic").len(), 1, "a refused batch is not sent again");
         assert!(exporter.warned.is_some() && exporter.lost == 0, "the first loss is logged");
-        exporter.send(&[named(0), named(1), named(2)]).await;
+        assert!(exporter.send(&[named(0), named(1), named(2)], ATTEMPTS).await);
         assert_eq!(exporter.lost, 2, "the rejected spans wait for the next warning");
         let away = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
         exporter.settings.endpoint = format!("http://{away}/v1/traces").parse().expect("an address");
-        assert!(!exporter.try_once(&[named(0)]).await);
+        assert!(!exporter.send(&[named(0)], 1).await);
         assert_eq!(exporter.lost, 3);
     }
 }

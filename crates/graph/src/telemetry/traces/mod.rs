@@ -127,11 +127,10 @@ impl Tracer {
         }
     }
 
-    /// Returns the trace of a message: that of its headers, or else a new one whose id comes from `place`.
-    /// `None` for a new trace that is not recorded.
-    fn trace_of(&self, said: Option<TraceContext>, place: &page::PagePlace) -> Option<TraceContext> {
+    /// Returns the trace of a message: that of its headers, or else a new one with this id. `None` for a new
+    /// trace that is not recorded.
+    fn trace_of(&self, said: Option<TraceContext>, trace_id: u128) -> Option<TraceContext> {
         said.or_else(|| {
-            let trace_id = place.trace_id();
             // Span 0 means that the first span has no parent.
             self.samples(trace_id).then(|| TraceContext::sampled(trace_id, 0))
         })

@@ -4,8 +4,6 @@
 //! context for the headers of the log record and of the verdict. Cost: about ten spans per page whose trace
 //! is recorded.
 
-use std::sync::Arc;
-
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::Tracer;
@@ -32,52 +30,23 @@ enum Part {
     FirstStep = 16,
 }
 
-/// Place of a page's message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PagePlace {
-    topic: Arc<str>,
-    partition: u32,
-    offset: u64,
-    epoch: u32,
-    timestamp_ms: Option<i64>,
-}
+/// Hash of the place of a page's message, from which its ids are computed. It is the same each time the message
+/// is read, and the id of its trace if the message names none.
+#[derive(Debug, Clone, Copy)]
+struct PageHash(u128);
 
-impl PagePlace {
-    fn from_place(place: &Place, timestamp_ms: Option<i64>) -> Option<Self> {
-        let Place::Message { topic, partition, offset, epoch } = place else { return None };
-        let topic = Arc::clone(topic);
-        Some(Self { topic, partition: *partition, offset: *offset, epoch: *epoch, timestamp_ms })
-    }
-
-    fn from_origin(origin: &Origin) -> Self {
-        let Origin { topic, partition, offset, epoch, timestamp_ms, .. } = origin;
-        Self {
-            topic: Arc::clone(topic),
-            partition: *partition,
-            offset: *offset,
-            epoch: *epoch,
-            timestamp_ms: *timestamp_ms,
-        }
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let Self { topic, partition, offset, epoch, timestamp_ms } = self;
+impl PageHash {
+    fn new(topic: &str, numbers: (u32, u64, u32), timestamp_ms: Option<i64>) -> Self {
+        let (partition, offset, epoch) = numbers;
         let time = timestamp_ms.unwrap_or(-1).to_be_bytes();
-        let numbers = [&partition.to_be_bytes()[..], &offset.to_be_bytes(), &epoch.to_be_bytes(), &time];
-        [numbers.concat(), topic.as_bytes().to_vec()].concat()
+        let place = [&partition.to_be_bytes()[..], &offset.to_be_bytes(), &epoch.to_be_bytes(), &time];
+        Self(xxh3_128(&[&place.concat(), topic.as_bytes()].concat()).max(1))
     }
 
-    /// Returns the trace id for a page whose message names no trace. It is the same each time the message is
-    /// read.
-    pub(super) fn trace_id(&self) -> u128 {
-        xxh3_128(&self.bytes()).max(1)
-    }
-
-    fn span_id(&self, trace_id: u128, part: u8) -> u64 {
-        let mut bytes = self.bytes();
-        bytes.extend(trace_id.to_be_bytes());
-        bytes.push(part);
-        xxh3_64(&bytes).max(1)
+    /// Returns `said` at the span for this part.
+    fn at(self, said: &TraceContext, part: u8) -> TraceContext {
+        let bytes = [&self.0.to_be_bytes()[..], &said.trace_id.to_be_bytes(), &[part]].concat();
+        said.at(xxh3_64(&bytes).max(1))
     }
 }
 
@@ -86,7 +55,7 @@ impl PagePlace {
 pub struct PageTrace {
     /// Context at the span `receive`; for a trace that is not recorded, the context as received.
     context: TraceContext,
-    place: PagePlace,
+    hash: PageHash,
     page: Vec<KeyValue>,
     /// Time when the record was passed to the producer, in nanoseconds since 1970.
     sending_since: u64,
@@ -114,53 +83,45 @@ impl Tracer {
     /// Records how a message was received and processed. Returns the trace that continues with its record to
     /// the log.
     pub fn seen(&self, seen: &Seen<'_>) -> Option<Box<PageTrace>> {
-        let place = PagePlace::from_place(seen.place, seen.timestamp_ms)?;
-        let said = self.trace_of(seen.said.clone(), &place)?;
+        let Place::Message { topic, partition, offset, epoch } = seen.place else { return None };
+        let hash = PageHash::new(topic, (*partition, *offset, *epoch), seen.timestamp_ms);
+        let said = self.trace_of(seen.said.clone(), hash.0)?;
         if !said.is_sampled() {
-            let trace = PageTrace { context: said, place, page: Vec::new(), sending_since: 0 };
+            let trace = PageTrace { context: said, hash, page: Vec::new(), sending_since: 0 };
             return Some(Box::new(trace));
         }
-        let id = |part: u8| place.span_id(said.trace_id, part);
-        let (receive, process) = (said.at(id(Part::Receive as u8)), said.at(id(Part::Process as u8)));
-        let (topic, group) = (&*place.topic, Some(self.names.pages_group.as_str()));
-        let at = Some((place.partition, place.offset));
+        let (receive, process) = (hash.at(&said, Part::Receive as u8), hash.at(&said, Part::Process as u8));
+        let message = (&**topic, Some((*partition, *offset)), Some(self.names.pages_group.as_str()));
         let page = match seen.record {
             Ok(record) => record_attributes(record),
             Err(why) => vec![spans::text("leitong.skipped", why.as_str())],
         };
-        let with_page = |operation: Operation| {
-            let mut attributes = operation.attributes(topic, at, group);
-            attributes.extend(page.iter().cloned());
-            attributes
-        };
         let ended = now();
         let sent_at = seen.timestamp_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ms * 1_000_000);
         let mut made = vec![
-            spans::span(
-                &receive,
-                (said.span_id, true),
-                Operation::Receive.span(topic),
+            Operation::Receive.span(
+                (&receive, (said.span_id, true)),
+                message,
                 Time { began: sent_at.unwrap_or(seen.read_at), ended: seen.read_at },
-                with_page(Operation::Receive),
+                &page,
             ),
-            spans::span(
-                &process,
-                (receive.span_id, false),
-                Operation::Process.span(topic),
+            Operation::Process.span(
+                (&process, (receive.span_id, false)),
+                message,
                 Time { began: seen.began_at, ended },
-                with_page(Operation::Process),
+                &page,
             ),
         ];
         let mut began = seen.marks.began;
         for (step, ended) in &seen.marks.ended {
-            let context = said.at(id(Part::FirstStep as u8 + *step as u8));
+            let context = hash.at(&said, Part::FirstStep as u8 + *step as u8);
             let named = (step.name().to_owned(), SpanKind::Internal);
             let time = Time { began, ended: *ended };
-            made.push(spans::span(&context, (process.span_id, false), named, time, Vec::new()));
+            made.push(spans::span((&context, (process.span_id, false)), named, time, Vec::new()));
             began = *ended;
         }
         self.hand_over(made);
-        Some(Box::new(PageTrace { context: receive, place, page, sending_since: 0 }))
+        Some(Box::new(PageTrace { context: receive, hash, page, sending_since: 0 }))
     }
 
     /// Records that the record of a page was delivered to the log.
@@ -178,70 +139,64 @@ impl Tracer {
     }
 
     fn sent(&self, trace: &PageTrace, at: Option<(u32, u64)>) -> Span {
-        let mut attributes = Operation::Send.attributes(&self.names.log, at, None);
-        attributes.extend(trace.page.iter().cloned());
-        spans::span(
-            &trace.sent(),
-            (trace.context.span_id, false),
-            Operation::Send.span(&self.names.log),
-            Time { began: trace.sending_since, ended: now() },
-            attributes,
-        )
+        let time = Time { began: trace.sending_since, ended: now() };
+        let context = (&trace.sent(), (trace.context.span_id, false));
+        Operation::Send.span(context, (&self.names.log, at, None), time, &trace.page)
     }
 
-    /// Returns the trace of a log record that its owner has read, if the trace is recorded.
-    pub fn read_from_log(&self, read: LogRead<'_>) -> Option<Box<LogTrace>> {
-        let LogRead { said, entry: (record, origin), place, timestamp_ms } = read;
-        let page = PagePlace::from_origin(origin);
+    /// Returns the trace of a log record that its owner has read at `log`, if the trace is recorded. `said` is the
+    /// context in the record's headers.
+    pub fn read_from_log(
+        &self,
+        said: Option<TraceContext>,
+        (record, origin): (&LogRecord, &Origin),
+        log: (u32, u64),
+        timestamp_ms: Option<i64>,
+    ) -> Option<Box<LogTrace>> {
+        let Origin { topic, partition, offset, epoch, timestamp_ms: of_page, .. } = origin;
+        let hash = PageHash::new(topic, (*partition, *offset, *epoch), *of_page);
         // If the writer of the record does not trace, the context of the page's message is used.
-        let said = self.trace_of(said.or_else(|| carried(record)), &page)?;
+        let said = self.trace_of(said.or_else(|| carried(record)), hash.0)?;
         let began = timestamp_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ms * 1_000_000);
         said.is_sampled().then(|| {
             let read_at = now();
             Box::new(LogTrace {
                 said,
-                page,
-                log: place,
+                hash,
+                log,
                 written_at: began.unwrap_or(read_at),
                 read_at,
                 decided_at: 0,
+                is_verdict: false,
                 outcome: Vec::new(),
             })
         })
     }
 
-    /// Records that the verdict or dead letter of a record is committed.
-    pub fn committed(&self, trace: &LogTrace, outcome: Committed) {
-        let Committed { is_verdict, at, began } = outcome;
-        let context = |part: Part| trace.context(part);
-        let (receive, group) = (context(Part::ReceiveFromLog), Some(self.names.log_group.as_str()));
-        let log = &self.names.log;
-        let topic = if is_verdict { &self.names.verdicts } else { &self.names.dead_letters };
-        let with_outcome = |mut attributes: Vec<KeyValue>| {
-            attributes.extend(trace.outcome.iter().cloned());
-            attributes
-        };
+    /// Records that the verdict or dead letter of a record is committed, in a transaction that began at `began`.
+    /// `at` is its partition and offset, if they are known.
+    pub fn committed(&self, trace: &LogTrace, at: Option<(u32, u64)>, began: u64) {
+        let receive = trace.context(Part::ReceiveFromLog);
+        let message = (&*self.names.log, Some(trace.log), Some(self.names.log_group.as_str()));
+        let topic = if trace.is_verdict { &self.names.verdicts } else { &self.names.dead_letters };
         self.hand_over([
-            spans::span(
-                &receive,
-                (trace.said.span_id, true),
-                Operation::Receive.span(log),
+            Operation::Receive.span(
+                (&receive, (trace.said.span_id, true)),
+                message,
                 Time { began: trace.written_at, ended: trace.read_at },
-                with_outcome(Operation::Receive.attributes(log, Some(trace.log), group)),
+                &trace.outcome,
             ),
-            spans::span(
-                &context(Part::Decide),
-                (receive.span_id, false),
-                Operation::Process.span(log),
+            Operation::Process.span(
+                (&trace.context(Part::Decide), (receive.span_id, false)),
+                message,
                 Time { began: trace.read_at, ended: trace.decided_at },
-                with_outcome(Operation::Process.attributes(log, Some(trace.log), group)),
+                &trace.outcome,
             ),
-            spans::span(
-                &context(Part::SendOutcome),
-                (receive.span_id, false),
-                Operation::Send.span(topic),
+            Operation::Send.span(
+                (&trace.context(Part::SendOutcome), (receive.span_id, false)),
+                (topic, at, None),
                 Time { began, ended: now() },
-                with_outcome(Operation::Send.attributes(topic, at, None)),
+                &trace.outcome,
             ),
         ]);
     }
@@ -255,53 +210,32 @@ impl PageTrace {
     }
 
     fn sent(&self) -> TraceContext {
-        self.context.at(self.place.span_id(self.context.trace_id, Part::Send as u8))
+        self.hash.at(&self.context, Part::Send as u8)
     }
-}
-
-/// A log record, as its owner reads it.
-pub struct LogRead<'a> {
-    /// Trace context in its headers.
-    pub said: Option<TraceContext>,
-    /// The record, and where its page came from.
-    pub entry: (&'a LogRecord, &'a Origin),
-    /// Partition and offset in the log.
-    pub place: (u32, u64),
-    /// Timestamp of the record, in milliseconds since 1970.
-    pub timestamp_ms: Option<i64>,
 }
 
 /// The trace of a log record on its way to its verdict or dead letter.
 #[derive(Debug)]
 pub struct LogTrace {
     said: TraceContext,
-    page: PagePlace,
+    hash: PageHash,
     log: (u32, u64),
     written_at: u64,
     read_at: u64,
     decided_at: u64,
+    is_verdict: bool,
     outcome: Vec<KeyValue>,
-}
-
-/// A committed verdict or dead letter.
-#[derive(Debug, Clone, Copy)]
-pub struct Committed {
-    /// True for a verdict, false for a dead letter.
-    pub is_verdict: bool,
-    /// Partition and offset, if they are known.
-    pub at: Option<(u32, u64)>,
-    /// Time when its transaction began, in nanoseconds since 1970.
-    pub began: u64,
 }
 
 impl LogTrace {
     fn context(&self, part: Part) -> TraceContext {
-        self.said.at(self.page.span_id(self.said.trace_id, part as u8))
+        self.hash.at(&self.said, part as u8)
     }
 
     /// Records the decision, and returns the context for the message of the verdict or dead letter.
     pub fn decided(&mut self, conclusion: &Conclusion) -> TraceContext {
         self.decided_at = now();
+        self.is_verdict = matches!(conclusion, Conclusion::Verdict(_));
         self.outcome = conclusion_attributes(conclusion);
         self.context(Part::SendOutcome)
     }
@@ -313,11 +247,7 @@ fn carried(record: &LogRecord) -> Option<TraceContext> {
         LogRecord::Page(page) => &page.carried.as_ref()?.headers,
         LogRecord::Unreadable(unreadable) => &unreadable.received.as_ref()?.headers,
     };
-    let last = |wanted: &str| {
-        let found = headers.iter().rfind(|(name, _)| name.eq_ignore_ascii_case(wanted));
-        found.and_then(|(_, value)| value.as_deref())
-    };
-    TraceContext::read(last(super::context::TRACEPARENT), last(super::context::TRACESTATE))
+    TraceContext::from_headers(headers.iter().map(|(name, value)| (name.into(), value.as_deref())))
 }
 
 fn record_attributes(record: &LogRecord) -> Vec<KeyValue> {
@@ -421,15 +351,10 @@ mod tests {
         let mut trace = tracer.seen(&seen)?;
         let sent = trace.sending();
         tracer.delivered(&trace, 0, 9);
-        let read = LogRead {
-            said: Some(sent.clone()),
-            entry: (&record, &origin(offset)),
-            place: (0, 9),
-            timestamp_ms: Some(6),
-        };
-        let mut trace = tracer.read_from_log(read)?;
+        let entry = (&record, &origin(offset));
+        let mut trace = tracer.read_from_log(Some(sent.clone()), entry, (0, 9), Some(6))?;
         let outcome = trace.decided(&letter(offset));
-        tracer.committed(&trace, Committed { is_verdict: false, at: Some((1, 2)), began: now() });
+        tracer.committed(&trace, Some((1, 2)), now());
         Some((sent, outcome))
     }
 
@@ -489,7 +414,7 @@ mod tests {
         let read = |carried| {
             let record = page(carried);
             let entry = (&record, &origin(7));
-            tracer.read_from_log(LogRead { said: None, entry, place: (0, 9), timestamp_ms: None })
+            tracer.read_from_log(None, entry, (0, 9), None)
         };
         let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert_eq!(read(Some(parent)).map(|trace| trace.said.to_string()).as_deref(), Some(parent));

@@ -25,8 +25,7 @@ pub(super) struct Time {
 /// Builds a span at `context`, below the span `parent` of the same trace (0 if there is none). `is_remote` is
 /// true if the parent is in another process.
 pub(super) fn span(
-    context: &TraceContext,
-    (parent, is_remote): (u64, bool),
+    (context, (parent, is_remote)): (&TraceContext, (u64, bool)),
     (name, kind): (String, SpanKind),
     time: Time,
     attributes: Vec<KeyValue>,
@@ -104,22 +103,19 @@ impl Operation {
         }
     }
 
-    /// Returns name and kind of the operation's span.
-    pub(super) fn span(self, topic: &str) -> (String, SpanKind) {
+    /// Builds the operation's span at `at`, for a message: its topic, its partition and offset if they are known, and
+    /// the group if it is read. It has the attributes that the conventions require, and those of the page.
+    pub(super) fn span(
+        self,
+        at: (&TraceContext, (u64, bool)),
+        (topic, place, group): (&str, Option<(u32, u64)>, Option<&str>),
+        time: Time,
+        page: &[KeyValue],
+    ) -> Span {
         let kind = match self {
             Self::Receive | Self::Process => SpanKind::Consumer,
             Self::Send => SpanKind::Producer,
         };
-        (format!("{} {topic}", self.name()), kind)
-    }
-
-    /// Returns the attributes that the conventions require for each message. `group` is set for readers only.
-    pub(super) fn attributes(
-        self,
-        topic: &str,
-        place: Option<(u32, u64)>,
-        group: Option<&str>,
-    ) -> Vec<KeyValue> {
         let mut attributes = vec![
             text("messaging.system", "kafka"),
             text("messaging.operation.name", self.name()),
@@ -131,7 +127,8 @@ impl Operation {
             attributes.push(number("messaging.kafka.offset", offset));
         }
         attributes.extend(group.map(|group| text("messaging.consumer.group.name", group)));
-        attributes
+        attributes.extend_from_slice(page);
+        span(at, (format!("{} {topic}", self.name()), kind), time, attributes)
     }
 }
 
@@ -157,7 +154,7 @@ mod tests {
     fn no_span_ends_before_it_begins() {
         let context = TraceContext::sampled(1, 2);
         let named = ("x".to_owned(), SpanKind::Internal);
-        let span = span(&context, (0, false), named, Time { began: 9, ended: 5 }, Vec::new());
+        let span = span((&context, (0, false)), named, Time { began: 9, ended: 5 }, Vec::new());
         assert_eq!((span.start_time_unix_nano, span.end_time_unix_nano), (5, 5));
         assert!(span.parent_span_id.is_empty() && span.span_id.len() == 8 && span.trace_id.len() == 16);
     }

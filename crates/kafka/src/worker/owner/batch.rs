@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use super::outputs::Outputs;
 use super::owned::OwnedPartition;
 use super::trouble::Trouble;
+use crate::kafka::error::Error;
 use crate::kafka::ports::{Reader, Record, Step};
 use crate::worker::log_partition::{LogPartition, RecordOutcome, Replaced};
 use crate::worker::ports::World;
 use leitong_base::record::{LogRecord, Timestamp};
 use leitong_cluster::log::{Entry, EntryError, LogPlace};
 use leitong_graph::telemetry::traces::context::TraceContext;
-use leitong_graph::telemetry::traces::page::{LogRead, LogTrace};
+use leitong_graph::telemetry::traces::page::LogTrace;
 use leitong_graph::telemetry::{metrics, traces};
 use leitong_pipeline::verdict_message::log_origin::LogOrigin;
 
@@ -137,9 +138,7 @@ impl Batch {
             match outcome {
                 RecordOutcome::Decided(conclusion) => {
                     let of = LogOrigin { partition: owned.partition, offset };
-                    outputs
-                        .push(conclusion, of, (log_time, trace), (config, tables))
-                        .map_err(anyhow::Error::from)?;
+                    outputs.push(conclusion, of, (log_time, trace), (config, tables)).map_err(Error::from)?;
                 }
                 RecordOutcome::Dropped(why) => metrics::dropped(why),
             }
@@ -183,12 +182,8 @@ fn trace(
     message: &impl Record,
 ) -> Option<Box<LogTrace>> {
     let (tracer, Ok(entry)) = (traces::tracer()?, entry) else { return None };
-    tracer.read_from_log(LogRead {
-        said: TraceContext::from_headers(message.headers()),
-        entry: (&entry.record, &entry.origin),
-        place: (partition, at.offset),
-        timestamp_ms: at.timestamp_ms,
-    })
+    let said = TraceContext::from_headers(message.headers());
+    tracer.read_from_log(said, (&entry.record, &entry.origin), (partition, at.offset), at.timestamp_ms)
 }
 
 fn log_time(entry: &Result<Entry, EntryError>) -> Option<Timestamp> {

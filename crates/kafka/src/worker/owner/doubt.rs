@@ -23,6 +23,7 @@ use super::outputs::Outputs;
 use super::owned::OwnedPartition;
 use super::transaction::outgoing;
 use super::trouble::Trouble;
+use crate::kafka::error::refused;
 use crate::kafka::ports::{Delivered, ReadMode, Reader, Record};
 use crate::worker::ports::World;
 use leitong_cluster::changelog::POSITION_KEY;
@@ -145,13 +146,13 @@ fn find_visible_in<W: World>(
         }
         if world.now().duration_since(began) > VISIBLE_TIMEOUT {
             let name = reader.name();
-            return Err(anyhow::anyhow!(
+            return Err(refused!(
                 "{name} cannot be read up to offset {last}: an earlier transaction is still open"
             )
             .into());
         }
         if world.wait(&owned.stop, LOOK_AGAIN) {
-            return Err(anyhow::anyhow!("stopped").into());
+            return Err(refused!("stopped").into());
         }
     };
     let mut found = BTreeSet::new();
@@ -166,7 +167,7 @@ fn find_visible_in<W: World>(
         return Ok((found, start));
     }
     let passed = std::cell::Cell::new(false);
-    let read = reader.read_to_end::<anyhow::Error>(
+    let read = reader.read_to_end(
         first.max(start),
         || passed.get() || owned.stop.is_requested(),
         |record: &dyn Record| {
@@ -178,7 +179,7 @@ fn find_visible_in<W: World>(
         },
     )?;
     if !read && !passed.get() {
-        return Err(anyhow::anyhow!("stopped").into());
+        return Err(refused!("stopped").into());
     }
     Ok((found, start))
 }

@@ -50,6 +50,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::kafka::error::refused;
 use crate::kafka::ports::{ReadMode, Reader};
 use crate::worker::deletion::Committed;
 use crate::worker::disk::DiskTable;
@@ -58,6 +59,7 @@ use crate::worker::ports::World;
 use crate::worker::replica::TableReplica;
 use crate::worker::restore::{self, Restore, RestoredTable};
 use batch::Batch;
+use leitong_base::error::with_causes;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::Restoration;
 use leitong_graph::telemetry::metrics;
@@ -127,7 +129,7 @@ impl<W: World> OwnedPartition<W> {
             // error.
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut history)));
             let served = served.unwrap_or_else(|_| {
-                Err(Trouble::Transient(anyhow::anyhow!(
+                Err(Trouble::Transient(refused!(
                     "a bug in Leitong: the owner's thread panicked; please report it with the log"
                 )))
             });
@@ -154,8 +156,12 @@ impl<W: World> OwnedPartition<W> {
         let not_ready = |why: String| self.role.health.wait_for_unless(partition, why, is_left);
         match trouble {
             Trouble::Transient(error) => {
-                not_ready(format!("{error:#}"));
-                tracing::warn!(partition, "log partition: no verdicts for now; trying again: {error:#}");
+                not_ready(with_causes(&error));
+                tracing::warn!(
+                    partition,
+                    "log partition: no verdicts for now; trying again: {}",
+                    with_causes(&error)
+                );
                 world.wait(&self.stop, RETRY_PAUSE);
             }
             Trouble::Fenced(why) => {
@@ -179,7 +185,7 @@ impl<W: World> OwnedPartition<W> {
             }
             Trouble::Refused(why) => {
                 not_ready(why.clone());
-                self.role.refuse(anyhow::anyhow!("log partition {partition}: {why}"));
+                self.role.refuse(refused!("log partition {partition}: {why}"));
                 self.stop.request();
             }
         }

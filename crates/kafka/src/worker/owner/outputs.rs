@@ -7,7 +7,7 @@ use crate::worker::registry::{KeptVerdict, TableRegistry};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_cluster::verdict::{Conclusion, Verdict};
-use leitong_graph::telemetry::metrics::Outcome;
+use leitong_graph::telemetry::metrics;
 use leitong_graph::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
 use leitong_graph::telemetry::traces::page::LogTrace;
 use leitong_pipeline::config::kafka::KafkaConfig;
@@ -38,8 +38,8 @@ pub(crate) struct Outputs {
 
 /// The counted properties of one outcome.
 pub(crate) struct Counted {
-    /// The kind of outcome.
-    pub(crate) outcome: Outcome,
+    /// What the metrics count.
+    pub(crate) counts: metrics::Counts,
     /// The time at which the page's message was written.
     pub(crate) log_time: Option<Timestamp>,
 }
@@ -104,7 +104,7 @@ impl Outputs {
         (log_time, mut trace): (Option<Timestamp>, Option<Box<LogTrace>>),
         (config, tables): (&KafkaConfig, &TableRegistry),
     ) -> serde_json::Result<()> {
-        self.outcomes.push(Counted { outcome: Outcome::from_conclusion(&conclusion), log_time });
+        self.outcomes.push(Counted { counts: metrics::counts(&conclusion), log_time });
         let context = trace.as_mut().map(|trace| trace.decided(&conclusion));
         let traced = context.iter().flat_map(TraceContext::headers).map(text);
         self.noticed.extend(Noticed::from_conclusion(&conclusion));

@@ -1,5 +1,7 @@
 //! The reasons why an owner does not serve its partition. Each says what has to happen next.
 
+use crate::kafka::error::{Error, refused};
+use leitong_base::error::{StepError, with_causes};
 use leitong_cluster::TableFault;
 use leitong_cluster::log::Replaced;
 use thiserror::Error;
@@ -10,8 +12,8 @@ use super::transaction::TransactionError;
 #[derive(Debug, Error)]
 pub(crate) enum Trouble {
     /// A transient error. The owner starts again by taking over.
-    #[error("{0:#}")]
-    Transient(anyhow::Error),
+    #[error("{}", with_causes(.0))]
+    Transient(Error),
     /// Another instance took over the partition, or replaced this instance because it seemed to be dead.
     #[error("{0}")]
     Fenced(String),
@@ -33,9 +35,15 @@ impl From<TableFault> for Trouble {
     }
 }
 
-impl From<anyhow::Error> for Trouble {
-    fn from(error: anyhow::Error) -> Self {
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
         Self::Transient(error)
+    }
+}
+
+impl From<StepError> for Trouble {
+    fn from(error: StepError) -> Self {
+        Self::Transient(error.into())
     }
 }
 
@@ -44,7 +52,7 @@ impl From<TransactionError> for Trouble {
         match error {
             TransactionError::Client(error) => Self::Refused(error.to_string()),
             TransactionError::Fenced(_) => Self::Fenced(error.to_string()),
-            other => Self::Transient(other.into()),
+            other => Self::Transient(refused!("{other}")),
         }
     }
 }

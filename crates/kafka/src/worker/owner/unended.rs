@@ -29,6 +29,7 @@ use prost::Message as _;
 use super::owned::OwnedPartition;
 use super::transaction::TransactionalProducer;
 use super::trouble::Trouble;
+use crate::kafka::error::refused;
 use crate::kafka::ports::{OpenRange, Outgoing, ReadMode, Reader, Record, Step};
 use crate::worker::ports::World;
 use crate::worker::positions;
@@ -95,7 +96,7 @@ pub(super) fn complete<W: World>(
     }
     let found = find_out(owned, producer, leftovers, committed.ok())?;
     let group = owned.world().group();
-    let group = group.ok_or_else(|| anyhow::anyhow!("this instance has left its group"))?;
+    let group = group.ok_or_else(|| refused!("this instance has left its group"))?;
     let was_committed =
         |open: &OpenChangelog| open.next_log_offset.is_some_and(|next| Some(next) <= found.done);
     let (position, open) = match &found.changelog {
@@ -128,7 +129,7 @@ pub(super) fn complete<W: World>(
         "readers were held up by a transaction that brokers had ended in some partitions only; it is ended in the \
          others now"
     );
-    Err(anyhow::anyhow!("a transaction was still open in some partitions; taking over again").into())
+    Err(refused!("a transaction was still open in some partitions; taking over again").into())
 }
 
 fn record<'a>(topic: &'a str, partition: u32, key: &'a Vec<u8>, value: Option<&'a Vec<u8>>) -> Outgoing<'a> {
@@ -204,12 +205,10 @@ fn position_up_to<W: World>(
             }
         }
         if world.now().duration_since(began) > READ_TIMEOUT {
-            return Err(
-                anyhow::anyhow!("{} does not yet show everything that was committed", reader.name()).into()
-            );
+            return Err(refused!("{} does not yet show everything that was committed", reader.name()).into());
         }
         if world.wait(&owned.stop, LOOK_AGAIN) {
-            return Err(anyhow::anyhow!("stopped").into());
+            return Err(refused!("stopped").into());
         }
     }
 }
@@ -239,7 +238,7 @@ fn find_leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Vec<Leftover>, 
             return Ok(own);
         }
         if world.wait(&owned.stop, LOOK_AGAIN) {
-            return Err(anyhow::anyhow!("stopped").into());
+            return Err(refused!("stopped").into());
         }
         ranges = world.open_ranges(owned.partition)?;
         // Records that were written since the first look are not ours.
@@ -270,14 +269,14 @@ fn origin_of_first<W: World>(
             Step::Nothing => {}
         }
     }
-    Err(anyhow::anyhow!("no answer from the broker about the open records of {}", reader.name()).into())
+    Err(refused!("no answer from the broker about the open records of {}", reader.name()).into())
 }
 
 /// Returns the value of the last position record in an open range of the changelog.
 fn last_position<W: World>(owned: &OwnedPartition<W>, range: &OpenRange) -> Result<Option<Vec<u8>>, Trouble> {
     let reader = owned.world().reader(&range.topic, range.partition, ReadMode::Uncommitted)?;
     let mut last = None;
-    let is_whole = reader.read_to_end::<anyhow::Error>(
+    let is_whole = reader.read_to_end(
         range.from,
         || owned.stop.is_requested(),
         |record: &dyn Record| {
@@ -288,7 +287,7 @@ fn last_position<W: World>(owned: &OwnedPartition<W>, range: &OpenRange) -> Resu
         },
     )?;
     // The position of an earlier transaction must not be taken for the last one.
-    if is_whole { Ok(last) } else { Err(anyhow::anyhow!("stopped").into()) }
+    if is_whole { Ok(last) } else { Err(refused!("stopped").into()) }
 }
 
 fn next_log_offset(position: &[u8]) -> Option<u64> {
@@ -306,7 +305,7 @@ fn any_visible<W: World>(owned: &OwnedPartition<W>, offset: u64) -> Result<bool,
         let (start, end) = reader.bounds()?;
         let mut found = false;
         if start < end {
-            let is_whole = reader.read_to_end::<anyhow::Error>(
+            let is_whole = reader.read_to_end(
                 start.max(end.saturating_sub(TAIL)),
                 || owned.stop.is_requested(),
                 |record: &dyn Record| {
@@ -316,7 +315,7 @@ fn any_visible<W: World>(owned: &OwnedPartition<W>, offset: u64) -> Result<bool,
                 },
             )?;
             if !is_whole && !found {
-                return Err(anyhow::anyhow!("stopped").into());
+                return Err(refused!("stopped").into());
             }
         }
         if found {

@@ -11,17 +11,17 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
-
 use super::doubt::{self, Fate};
-use super::outputs::{Counted, OutputRecord, Outputs, To};
+use super::outputs::{Counted, OutputRecord, Outputs};
 use super::owned::OwnedPartition;
 use super::take_over::take_over;
 use super::transaction::{TransactionError, TransactionalProducer};
 use super::trouble::Trouble;
+use crate::kafka::error::refused;
 use crate::kafka::ports::{Delivered, Reader, RequestError};
 use crate::worker::ports::World;
 use crate::worker::registry::Served;
+use leitong_base::error::Context;
 use leitong_graph::telemetry::traces::page::Committed;
 use leitong_graph::telemetry::{metrics, traces};
 use leitong_pipeline::marks::now;
@@ -136,7 +136,7 @@ impl<'a, W: World> Writer<'a, W> {
                 self.changelog_next = None;
                 self.failed(error, parts)?;
                 if owned.stop.is_requested() {
-                    return Err(Trouble::Transient(anyhow::anyhow!("stopped")));
+                    return Err(Trouble::Transient(refused!("stopped")));
                 }
                 // Fences the previous producer, so its result cannot change any more.
                 self.producer = Some(take_over(self.owned, self.reader)?);
@@ -155,7 +155,6 @@ impl<'a, W: World> Writer<'a, W> {
             partition = self.owned.partition,
             "using a new producer, because a late request of the old one must not count: {what}"
         );
-        metrics::PRODUCERS_REPLACED.add(1);
         drop(producer);
         self.take_over_again()
     }
@@ -214,8 +213,8 @@ impl<'a, W: World> Writer<'a, W> {
         }
         let now = self.owned.world().timestamp();
         templates::committed(&outputs.noticed);
-        for Counted { outcome, log_time } in &outputs.outcomes {
-            metrics::committed(outcome);
+        for Counted { counts, log_time } in &outputs.outcomes {
+            metrics::committed(counts);
             let delay = log_time.map(|log_time| {
                 let delay = u64::try_from(now.as_ms() - log_time.as_ms()).unwrap_or(0);
                 Duration::from_millis(delay)
@@ -230,11 +229,10 @@ impl<'a, W: World> Writer<'a, W> {
 fn tell(parts: &mut [Outputs], delivered: &[Option<Delivered>], began: u64) {
     let Some(tracer) = traces::tracer() else { return };
     let records = parts.iter_mut().flat_map(|part| &mut part.records);
-    for (number, OutputRecord { to, trace, .. }) in records.enumerate() {
+    for (number, OutputRecord { trace, .. }) in records.enumerate() {
         if let Some(trace) = trace.take() {
             let at = delivered.get(number).copied().flatten();
-            let at = at.map(|at| (at.partition, at.offset));
-            tracer.committed(&trace, Committed { is_verdict: *to == To::Verdicts, at, began });
+            tracer.committed(&trace, at.map(|at| (at.partition, at.offset)), began);
         }
     }
 }

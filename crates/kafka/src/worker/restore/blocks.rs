@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use crate::kafka::error::Result;
 use crate::kafka::ports::Reader;
 use crate::worker::disk::set_aside;
 use crate::worker::ports::{TableFolder, World};
@@ -26,7 +27,7 @@ impl<W: World> ClusterRole<W> {
         log_partition: u32,
         changelog: &W::Reader,
         stop: impl Fn() -> bool,
-    ) -> anyhow::Result<Option<TableReplica>> {
+    ) -> Result<Option<TableReplica>> {
         let folder = self.table_folder(log_partition, &stop)?;
         let files = Arc::clone(&folder.files);
         let unusable = match ChangelogBlocks::read(&*files) {
@@ -56,7 +57,7 @@ impl<W: World> ClusterRole<W> {
         changelog: &W::Reader,
         blocks: &ChangelogBlocks,
         stop: impl Fn() -> bool,
-    ) -> anyhow::Result<Option<proto::Position>> {
+    ) -> Result<Option<proto::Position>> {
         let began = self.world.now();
         while !stop() {
             let last = positions::last_of(changelog)?;
@@ -77,7 +78,7 @@ impl<W: World> ClusterRole<W> {
         changelog: &W::Reader,
         (blocks, last): (ChangelogBlocks, &proto::Position),
         folder: TableFolder,
-    ) -> anyhow::Result<Result<TableReplica, Unusable>> {
+    ) -> Result<Result<TableReplica, Unusable>> {
         let (bounds, table_id) = (changelog.bounds()?, last.table_id);
         let identity = &self.identity(log_partition);
         let topic = &self.config.kafka.topics.centroids;

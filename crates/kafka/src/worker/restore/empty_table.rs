@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-
+use crate::kafka::error::{Result, refused};
 use crate::worker::disk::DiskTable;
 use crate::worker::ports::{TableFolder, World};
 use crate::worker::role::ClusterRole;
+use leitong_base::error::Context;
 use leitong_cluster::{Clusterer, OldCentroids, Position};
 use leitong_store::blocks::{BlockStore, Manifest};
 use leitong_store::snapshot::ChangelogBlocks;
@@ -19,11 +19,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 impl<W: World> ClusterRole<W> {
     /// Waits until no other table uses the folder of a partition's table, and returns the folder.
-    pub(super) fn table_folder(
-        &self,
-        partition: u32,
-        stop: impl Fn() -> bool,
-    ) -> anyhow::Result<TableFolder> {
+    pub(super) fn table_folder(&self, partition: u32, stop: impl Fn() -> bool) -> Result<TableFolder> {
         let began = self.world.now();
         while !stop() {
             let folder = self.world.table_folder(partition).context("cannot open the table's folder")?;
@@ -31,14 +27,14 @@ impl<W: World> ClusterRole<W> {
                 return Ok(folder);
             }
             if self.world.now().duration_since(began) > LET_GO_TIMEOUT {
-                bail!(
+                return Err(refused!(
                     "the table's folder is in use, by a former owner that is still ending or by another \
                      instance; give each instance its own kafka.snapshots.dir"
-                );
+                ));
             }
             self.world.wait(&self.stop, LOOK_AGAIN);
         }
-        bail!("stopped")
+        Err(refused!("stopped"))
     }
 
     /// Creates an empty table for a partition, with a part on disk if the settings say so. The caller then
@@ -48,7 +44,7 @@ impl<W: World> ClusterRole<W> {
         partition: u32,
         from: u64,
         stop: impl Fn() -> bool,
-    ) -> anyhow::Result<(Clusterer, Option<DiskTable>)> {
+    ) -> Result<(Clusterer, Option<DiskTable>)> {
         let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
         let position = Position { log_partition: partition, ..Position::default() };
         if !self.config.table.on_disk {

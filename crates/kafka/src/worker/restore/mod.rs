@@ -27,9 +27,11 @@ use super::owner::owned::OwnedPartition;
 use super::owner::trouble::Trouble;
 use super::ports::World;
 use super::replica::{TableReplica, late_start};
+use crate::kafka::error::Error;
 use crate::kafka::ports::{ReadMode, Reader, Record};
 use crate::worker::log_partition::LogPartition;
 use crate::worker::restore::resume::{KnownOffsets, resume_at};
+use leitong_base::error::with_causes;
 use leitong_base::proto;
 use leitong_cluster::changelog::{Identity, RestoreError};
 use leitong_cluster::log::TopicIds;
@@ -189,7 +191,7 @@ fn read_on<W: World>(
         let read = changelog.read_to_end(
             table.next_offset,
             || owned.stop.is_requested(),
-            |record: &dyn Record| -> Result<(), ReadError> {
+            |record: &dyn Record| {
                 table.apply(record.offset(), (record.key(), record.value()), owned.world().now())?;
                 records += 1;
                 if records.is_multiple_of(PROGRESS_RECORDS) {
@@ -202,11 +204,12 @@ fn read_on<W: World>(
         match read {
             Ok(true) => break,
             Ok(false) => return ReadOn::Stopped,
-            Err(ReadError::Unfit(error)) => return ReadOn::Unfit(error),
-            Err(ReadError::Broker(error)) => {
+            Err(Error::Restore(error)) => return ReadOn::Unfit(error),
+            Err(error) => {
                 tracing::warn!(
                     partition = owned.partition,
-                    "log partition: no verdicts until the changelog can be read; trying again: {error:#}"
+                    "log partition: no verdicts until the changelog can be read; trying again: {}",
+                    with_causes(&error)
                 );
                 // If the changelog no longer has the next records, a restore from its beginning does not
                 // need them.
@@ -354,23 +357,5 @@ fn unfit(error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
             Ok(Restore::Damaged(error))
         }
         error => Err(Trouble::Halted(error.to_string())),
-    }
-}
-
-/// The reason why a changelog was not read to its end.
-enum ReadError {
-    Unfit(RestoreError),
-    Broker(anyhow::Error),
-}
-
-impl From<RestoreError> for ReadError {
-    fn from(error: RestoreError) -> Self {
-        Self::Unfit(error)
-    }
-}
-
-impl From<anyhow::Error> for ReadError {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Broker(error)
     }
 }

@@ -6,8 +6,7 @@
 
 use std::time::Duration;
 
-use anyhow::bail;
-
+use crate::kafka::error::{Result, refused};
 use crate::kafka::ports::{Reader, Record, Step};
 use leitong_cluster::ClusterId;
 
@@ -26,7 +25,7 @@ pub(crate) fn first_since(
     bounds: (u64, u64),
     log_offset: u64,
     stop: impl Fn() -> bool,
-) -> anyhow::Result<Option<u64>> {
+) -> Result<Option<u64>> {
     // All centroids before `low` were founded earlier. `found` is the first one at or after `high`.
     let ((mut low, mut high), mut found) = (bounds, None);
     while low < high && !stop() {
@@ -46,7 +45,7 @@ fn centroid_since(
     offset: u64,
     end: u64,
     stop: impl Fn() -> bool,
-) -> anyhow::Result<Option<(u64, u64)>> {
+) -> Result<Option<(u64, u64)>> {
     reader.begin(offset)?;
     let mut steps = 0;
     while !stop() {
@@ -65,7 +64,7 @@ fn centroid_since(
             Step::Nothing => {
                 steps += 1;
                 if steps == STEPS_MAX {
-                    bail!("no answer about {}", reader.name());
+                    return Err(refused!("no answer about {}", reader.name()));
                 }
             }
         }

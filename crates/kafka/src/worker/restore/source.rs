@@ -14,6 +14,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::kafka::error::Result;
 use crate::kafka::ports::Reader;
 use crate::worker::disk;
 use crate::worker::ports::World;
@@ -21,6 +22,7 @@ use crate::worker::positions;
 use crate::worker::replica::TableReplica;
 use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
+use leitong_base::error::with_causes;
 use leitong_base::proto;
 use leitong_cluster::changelog::{Restoration, RestoreError};
 use leitong_graph::telemetry::metrics;
@@ -60,7 +62,7 @@ impl fmt::Display for Source {
 pub(crate) fn find_beginning(
     changelog: &impl Reader,
     stop: impl Fn() -> bool,
-) -> anyhow::Result<(Option<proto::Position>, u64)> {
+) -> Result<(Option<proto::Position>, u64)> {
     let last = positions::last_of(changelog)?;
     let (start, end) = changelog.bounds()?;
     let oldest = last.as_ref().and_then(|last| last.oldest_log_offset);
@@ -88,7 +90,7 @@ impl<W: World> ClusterRole<W> {
         log_partition: u32,
         changelog: &W::Reader,
         stop: impl Fn() -> bool,
-    ) -> anyhow::Result<TableReplica> {
+    ) -> Result<TableReplica> {
         let (last, next_offset) = find_beginning(changelog, &stop)?;
         let (clusterer, disk) = self.empty_table(log_partition, next_offset, stop)?;
         let restoration = Restoration::into_empty(clusterer, Arc::clone(&self.detector));
@@ -111,7 +113,7 @@ impl<W: World> ClusterRole<W> {
         &self,
         log_partition: u32,
         changelog: &W::Reader,
-    ) -> anyhow::Result<Option<ChangelogSnapshot>> {
+    ) -> Result<Option<ChangelogSnapshot>> {
         let Some(place) = self.snapshot_place(log_partition) else { return Ok(None) };
         let opened = match place.open() {
             Ok(None) => return Ok(None),
@@ -145,7 +147,7 @@ impl<W: World> ClusterRole<W> {
         log_partition: u32,
         changelog: &W::Reader,
         stop: impl Fn() -> bool,
-    ) -> anyhow::Result<Option<TableReplica>> {
+    ) -> Result<Option<TableReplica>> {
         if self.config.table.on_disk {
             return self.at_blocks(log_partition, changelog, stop);
         }
@@ -184,7 +186,8 @@ impl<W: World> ClusterRole<W> {
                 // The next table that is created in the folder removes the old files.
                 Err(error) => tracing::warn!(
                     partition = log_partition,
-                    "the table on disk cannot be used: {why} (and it cannot be set aside: {error:#})"
+                    "the table on disk cannot be used: {why} (and it cannot be set aside: {})",
+                    with_causes(&error)
                 ),
             }
             return;

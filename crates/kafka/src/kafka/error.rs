@@ -1,0 +1,81 @@
+//! The errors that end a stage, a look at a topic, or a request to brokers.
+
+use std::error::Error as StdError;
+use std::ffi::NulError;
+use std::io;
+use std::num::TryFromIntError;
+
+use prost::DecodeError;
+use rdkafka::error::KafkaError;
+use thiserror::Error;
+
+use super::assignments::TopicReplaced;
+use super::ports::ClientError;
+use leitong_base::error::StepError;
+use leitong_cluster::TableFault;
+use leitong_cluster::changelog::RestoreError;
+use leitong_cluster::log::Replaced;
+use leitong_pipeline::config::load::ConfigError;
+use leitong_store::snapshot::Unusable;
+
+/// The result of a step of the worker, or of a request.
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The reason why a stage ends, or a request fails.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A step failed, or brokers, topics and tables are not as they should be.
+    #[error(transparent)]
+    Step(#[from] StepError),
+    /// The client library or a broker reports an error.
+    #[error(transparent)]
+    Broker(#[from] KafkaError),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A topic was replaced by another one of its name.
+    #[error(transparent)]
+    Replaced(#[from] Replaced),
+    /// A committed offset is after the end of its topic.
+    #[error(transparent)]
+    TopicReplaced(#[from] TopicReplaced),
+    /// A changelog does not fit, or is damaged.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// The changelog no longer has the records that a table needs next.
+    #[error("the changelog {0}")]
+    Behind(String),
+    /// A client cannot be created, or another part of the program failed.
+    #[error(transparent)]
+    Part(Box<dyn StdError + Send + Sync>),
+}
+
+macro_rules! parts {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::Part(error.into())
+            }
+        })*
+    };
+}
+parts!(
+    ClientError,
+    TryFromIntError,
+    io::Error,
+    NulError,
+    DecodeError,
+    serde_json::Error,
+    leitong_graph::Error,
+    TableFault,
+    Unusable
+);
+
+/// Builds the [`Error`] that a message explains.
+macro_rules! refused {
+    ($($message:tt)*) => {
+        $crate::kafka::error::Error::Step(leitong_base::error::StepError::new(format!($($message)*)))
+    };
+}
+pub(crate) use refused;
