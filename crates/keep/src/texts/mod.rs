@@ -230,7 +230,8 @@ impl Texts {
     pub(crate) fn finish(mut self) -> Result<TextCounts> {
         self.write()?;
         self.output.finish()?;
-        Ok(TextCounts { without_json: self.again.without_json(), ..self.counts })
+        self.counts.without_json = self.again.without_json();
+        Ok(self.counts)
     }
 }
 

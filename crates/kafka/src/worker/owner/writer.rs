@@ -22,7 +22,6 @@ use crate::kafka::ports::{Delivered, Reader, RequestError};
 use crate::worker::ports::World;
 use crate::worker::registry::Served;
 use leitong_base::error::Context;
-use leitong_graph::telemetry::traces::page::Committed;
 use leitong_graph::telemetry::{metrics, traces};
 use leitong_pipeline::marks::now;
 use leitong_pipeline::templates;
