@@ -23,7 +23,6 @@ pub mod relation;
 pub mod resources;
 mod scan;
 pub mod secret;
-pub(crate) mod signed_votes;
 pub(crate) mod sketch;
 pub(crate) mod term_hash;
 pub(crate) mod term_vector;

@@ -17,8 +17,8 @@ use super::agglomerate_term::shared_terms;
 use crate::idf::IdfTable;
 use crate::resources::{ResourceError, Resources};
 use crate::secret::{Purpose, TextHash};
-use crate::term_vector::{self, Prepared, TermVector};
-use crate::{Comparison, Detector, basis_points, compare_bounded, to_display};
+use crate::term_vector::{self, TermVector};
+use crate::{Comparison, Detector, basis_points, to_display};
 use leitong_text::segment::{DistinctTerm, Terms};
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
@@ -147,15 +147,6 @@ impl Detector for TfIdf {
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         let vector = vector(fingerprint);
         prefix_keys(&self.idf, &self.hash, vector.terms.iter().copied(), self.similarity_above, keys);
-    }
-
-    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
-        let may_be_near = || {
-            let prepared = Prepared::new(&vector(fingerprint));
-            let at_most = |number: &usize| prepared.cosine_at_most(compared[*number]);
-            (0..compared.len()).filter(|number| at_most(number) > Some(self.similarity_above)).collect()
-        };
-        compare_bounded(self, fingerprint, compared, may_be_near, found);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {

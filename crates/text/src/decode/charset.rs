@@ -5,11 +5,7 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{
-    BIG5, EUC_KR, Encoding, GBK, IBM866, REPLACEMENT, SHIFT_JIS, UTF_8, WINDOWS_874, WINDOWS_1250,
-    WINDOWS_1251, WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256, WINDOWS_1257,
-    WINDOWS_1258,
-};
+use encoding_rs::{BIG5, EUC_KR, Encoding, GBK, REPLACEMENT, SHIFT_JIS, UTF_8};
 
 use super::tables::{self, CodePage};
 
@@ -122,25 +118,17 @@ fn for_alias(label: &str) -> Option<Charset> {
 }
 
 fn standard_code_page(code_page: u32) -> Option<&'static Encoding> {
-    Some(match code_page {
-        866 => IBM866,
-        874 => WINDOWS_874,
-        932 | 943 => SHIFT_JIS,
-        936 => GBK,
-        949 => EUC_KR,
-        950 => BIG5,
-        1250 => WINDOWS_1250,
-        1251 => WINDOWS_1251,
-        1252 => WINDOWS_1252,
-        1253 => WINDOWS_1253,
-        1254 => WINDOWS_1254,
-        1255 => WINDOWS_1255,
-        1256 => WINDOWS_1256,
-        1257 => WINDOWS_1257,
-        1258 => WINDOWS_1258,
-        65001 => UTF_8,
+    let label = match code_page {
+        866 => "ibm866",
+        932 | 943 => "shift_jis",
+        936 => "gbk",
+        949 => "euc-kr",
+        950 => "big5",
+        65001 => "utf-8",
+        874 | 1250..=1258 => &format!("windows-{code_page}"),
         _ => return None,
-    })
+    };
+    Encoding::for_label(label.as_bytes())
 }
 
 #[cfg(test)]

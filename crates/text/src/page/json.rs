@@ -58,11 +58,8 @@ pub(crate) struct Given<'a> {
 pub(crate) fn parse_given(json: &[u8], given: Given<'_>, rules: PageRules) -> Result<Page, PageError> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let json = simdutf8::compat::from_utf8(json).map_err(|e| PageError::NotUtf8 { at: e.valid_up_to() })?;
-    let field = Cell::new("");
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
-    let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
-    let mut fields = fields.map_err(|error| explain(&error, json.trim() == "null", field.get()))?;
+    let deserializer = serde_json::Deserializer::from_str(json);
+    let mut fields = fields(deserializer, json.trim() == "null")?;
     fields.url = given.url.or(fields.url);
     fields.make_up_url(given.made_up_url);
     fields.into_page(rules)
@@ -74,14 +71,21 @@ pub(crate) fn parse_given(json: &[u8], given: Given<'_>, rules: PageRules) -> Re
 /// # Errors
 /// [`PageError`] if no page can be read.
 pub(crate) fn parse_head(json: impl Read, made_up_url: Option<&str>) -> Result<Page, PageError> {
-    let field = Cell::new("");
-    let mut deserializer = serde_json::Deserializer::from_reader(json);
-    let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
-    let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
-    let mut fields = fields.map_err(|error| explain(&error, false, field.get()))?;
+    let mut fields = fields(serde_json::Deserializer::from_reader(json), false)?;
     fields.make_up_url(made_up_url);
     fields.body = None;
     fields.into_page(PageRules { page_bytes_max: usize::MAX, url_required: true })
+}
+
+/// Reads the fields of an object; `is_null` is true for `null` instead of one.
+fn fields<'de, R: serde_json::de::Read<'de>>(
+    mut deserializer: serde_json::Deserializer<R>,
+    is_null: bool,
+) -> Result<Fields, PageError> {
+    let field = Cell::new("");
+    let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
+    let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
+    fields.map_err(|error| explain(&error, is_null, field.get()))
 }
 
 /// Converts serde's error. Its wording of type errors is good, but it does not name the field.
@@ -245,19 +249,9 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 "title" => fields.title = string("title", &mut map)?,
                 "charset" => fields.charset = string("charset", &mut map)?,
                 "content_type" => fields.content_type = string("content_type", &mut map)?,
-                "text" => {
-                    fields.offer(
-                        string("text", &mut map)?.map(|text| GivenBody { form: BodyForm::Text, text }),
-                    );
-                }
-                "html" => {
-                    fields.offer(
-                        string("html", &mut map)?.map(|text| GivenBody { form: BodyForm::Html, text }),
-                    );
-                }
-                "html_b64" => fields.offer(
-                    string("html_b64", &mut map)?.map(|text| GivenBody { form: BodyForm::Base64, text }),
-                ),
+                "text" => fields.offer(BodyForm::Text, string("text", &mut map)?),
+                "html" => fields.offer(BodyForm::Html, string("html", &mut map)?),
+                "html_b64" => fields.offer(BodyForm::Base64, string("html_b64", &mut map)?),
                 "status" => {
                     self.field.set("status");
                     fields.status = map.next_value::<Option<Status>>()?.map(|Status(status)| status);
@@ -283,11 +277,12 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
 }
 
 impl Fields {
-    /// Uses `body` unless a body with higher precedence is present.
-    fn offer(&mut self, body: Option<GivenBody>) {
-        let Some(body) = body else { return };
-        if self.body.as_ref().is_none_or(|present| present.form <= body.form) {
-            self.body = Some(body);
+    /// Uses `text` as the body unless a body with higher precedence is present.
+    fn offer(&mut self, form: BodyForm, text: Option<String>) {
+        if let Some(text) = text
+            && self.body.as_ref().is_none_or(|present| present.form <= form)
+        {
+            self.body = Some(GivenBody { form, text });
         }
     }
 

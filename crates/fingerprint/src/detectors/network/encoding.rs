@@ -49,29 +49,6 @@ pub(super) fn read(fingerprint: &[u8]) -> KeyConcepts<'_> {
     decode(fingerprint).expect("a checked fingerprint")
 }
 
-/// Decodes only the frequencies of a validated fingerprint. Most candidates of a look-up fail on these, so
-/// their positions, which are most of the bytes, need not be read.
-pub(super) fn frequencies(fingerprint: &[u8]) -> TermVector<'_> {
-    let mut rest = fingerprint;
-    let mut take = || -> Option<TermVector<'_>> {
-        let total = take_varint(&mut rest)?;
-        let mut terms = Vec::with_capacity(20);
-        while let Some((length, after)) = rest.split_first() {
-            let (name, after) = after.split_at_checked(usize::from(*length))?;
-            rest = after;
-            terms.push((name, take_varint(&mut rest)?));
-            let (count, after) = rest.split_first()?;
-            rest = after;
-            for _ in 0..*count {
-                let end = rest.iter().position(|byte| *byte < 0x80)?;
-                rest = &rest[end + 1..];
-            }
-        }
-        Some(TermVector { total, terms })
-    };
-    take().expect("a checked fingerprint")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +59,7 @@ mod tests {
     use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
 
     #[test]
-    fn frequencies_are_read_past_the_positions() {
+    fn positions_of_several_bytes_are_read() {
         let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
         // Some steps between positions take one byte, others two.
         let sentence = |word: usize| format!("alpha word{word} beta gamma.\n");
@@ -96,7 +73,6 @@ mod tests {
         let fingerprint = network.fingerprint(&terms).expect("key words");
         let whole = read(&fingerprint);
         assert!(whole.positions.iter().flatten().any(|position| *position > 300));
-        assert_eq!(frequencies(&fingerprint), whole.frequencies);
         let counts = network.counts(&terms);
         assert_eq!(
             counts.iter().map(|(name, _)| *name).collect::<Vec<_>>(),

@@ -37,7 +37,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use self::concepts::Concepts;
 pub use self::config::{ConceptNetworkConfig, WordNetworkConfig};
 use self::config::{GraphConfig, NetworkNearConfig};
-use self::encoding::{KeyConcepts, decode, frequencies, read};
+use self::encoding::{KeyConcepts, decode, read};
 use self::key_concepts::ConceptGraph;
 use self::lexicon::ConceptLexicon;
 use super::agglomerate_term::shared_terms;
@@ -205,15 +205,16 @@ impl Detector for Network {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let vector = frequencies(fingerprint);
-        prefix_keys(&self.idf, &self.hash, vector.terms.iter().copied(), self.similarity_above, keys);
+        let terms = read(fingerprint).frequencies.terms.into_iter();
+        prefix_keys(&self.idf, &self.hash, terms, self.similarity_above, keys);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
-        let similarity = term_vector::cosine(&frequencies(a), &frequencies(b));
+        let (a, b) = (read(a), read(b));
+        let similarity = term_vector::cosine(&a.frequencies, &b.frequencies);
         let near = similarity > self.similarity_above
             && (self.spread_below == 10_000
-                || Self::spread(&read(a), &read(b)).is_some_and(|spread| spread < self.spread_below));
+                || Self::spread(&a, &b).is_some_and(|spread| spread < self.spread_below));
         Comparison { distance: 10_000 - similarity, near }
     }
 

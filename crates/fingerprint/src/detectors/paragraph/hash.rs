@@ -13,7 +13,7 @@
 use super::config::{Bits, HashedTerms, ParagraphConfig};
 use crate::idf::IdfTable;
 use crate::secret::TextHash;
-use crate::signed_votes::SignedVotes;
+use leitong_base::random::Random;
 use leitong_text::segment::{ParagraphTerms, Terms, sentences};
 
 const ONE: u64 = 10_000;
@@ -129,8 +129,7 @@ impl<'a> Hasher<'a> {
     }
 
     fn vote(&mut self) -> u128 {
-        let mut high = SignedVotes::new();
-        let mut low = SignedVotes::new();
+        let (mut high, mut low) = ([0; 64], [0; 64]);
         for number in self.seen.drain(..) {
             let (frequency, scores) = std::mem::take(&mut self.counts[number as usize]);
             let term = self.terms.distinct()[number as usize];
@@ -144,22 +143,25 @@ impl<'a> Hasher<'a> {
             }
             let weight = (weight >> 6).min(1 << 20) as i32;
             let hash = self.hash.hash_term(self.terms.first(term), || term.hash);
-            high.add(hash, weight);
+            vote(hash, weight, &mut high);
             if self.config.bits == Bits::B128 {
-                low.add(second_half(hash), weight);
+                // The other half of the hash: SplitMix64 changes half of its bits for each bit of the first half.
+                vote(Random::from_seed(hash).next_bits(), weight, &mut low);
             }
         }
-        let low = if self.config.bits == Bits::B128 { low.hash() } else { 0 };
-        u128::from(high.hash()) << 64 | u128::from(low)
+        u128::from(outcome(&high)) << 64 | u128::from(outcome(&low))
     }
 }
 
-/// Returns 64 further bits of a term's hash: a bijection in which each input bit changes half of the output
-/// (SplitMix64), so the two halves vote independently.
+/// Adds `weight` to each sum whose bit is set, and subtracts it from the others.
 #[inline]
-fn second_half(hash: u64) -> u64 {
-    let mut z = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+fn vote(hash: u64, weight: i32, sums: &mut [i32; 64]) {
+    for (bit, sum) in sums.iter_mut().enumerate() {
+        *sum += weight * (2 * (hash >> bit & 1) as i32 - 1);
+    }
+}
+
+/// Returns the hash; bit *j* is 1 iff its sum is positive.
+fn outcome(sums: &[i32; 64]) -> u64 {
+    sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit)
 }

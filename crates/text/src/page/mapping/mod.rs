@@ -88,6 +88,16 @@ enum Source {
     Key,
 }
 
+impl Source {
+    /// Returns the pointer, unless the source is the key.
+    fn slot(&self) -> Option<&Slot> {
+        match self {
+            Self::Pointer(slot) => Some(slot),
+            Self::Key => None,
+        }
+    }
+}
+
 impl Default for Mapping {
     /// Returns the mapping for Leitong's own JSON.
     fn default() -> Self {
@@ -187,14 +197,16 @@ impl Mapping {
     /// position in a set of hits.
     #[must_use]
     pub fn slots(&self) -> Vec<(&'static str, String, usize)> {
-        let fields = self.sources.iter().flat_map(|(field, sources)| {
-            sources.iter().filter_map(|source| match source {
-                Source::Pointer(slot) => Some((field.name(), slot.pointer.clone(), slot.number)),
-                Source::Key => None,
-            })
-        });
+        let fields = self.field_slots().map(|(field, slot)| (field.name(), slot));
         let passed = self.passthrough.iter().map(|(_, slot)| slot).chain(&self.whole_passthrough);
-        fields.chain(passed.map(|slot| ("passthrough", slot.pointer.clone(), slot.number))).collect()
+        let all = fields.chain(passed.map(|slot| ("passthrough", slot)));
+        all.map(|(name, slot)| (name, slot.pointer.clone(), slot.number)).collect()
+    }
+
+    /// Returns the pointers of all fields of a page.
+    fn field_slots(&self) -> impl Iterator<Item = (Field, &Slot)> {
+        let lists = self.sources.iter();
+        lists.flat_map(|(field, sources)| sources.iter().filter_map(|source| Some((*field, source.slot()?))))
     }
 
     /// Returns the names of all top-level fields of a message that pointers begin with, each once.
@@ -205,23 +217,14 @@ impl Mapping {
     /// Returns the top-level fields of a message that a pointer names as a whole, each with the field of a
     /// page that it provides.
     pub fn top_fields(&self) -> impl Iterator<Item = (Field, String)> {
-        let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
-        sources.filter_map(|(field, source)| match source {
-            Source::Pointer(slot) => Some((field, top_name(&slot.pointer)?)),
-            Source::Key => None,
-        })
+        self.field_slots().filter_map(|(field, slot)| Some((field, top_name(&slot.pointer)?)))
     }
 
     /// Returns the top-level fields of a message that pointers lead into, each with the field of a page that
     /// they provide, and the pointer.
     pub fn parent_fields(&self) -> impl Iterator<Item = (Field, String, &str)> {
-        let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
-        sources.filter_map(|(field, source)| match source {
-            Source::Pointer(slot) if top_name(&slot.pointer).is_none() => {
-                Some((field, first_name(&slot.pointer)?, slot.pointer.as_str()))
-            }
-            Source::Pointer(_) | Source::Key => None,
-        })
+        let inner = self.field_slots().filter(|(_, slot)| top_name(&slot.pointer).is_none());
+        inner.filter_map(|(field, slot)| Some((field, first_name(&slot.pointer)?, slot.pointer.as_str())))
     }
 
     /// Lists the fields and passthrough values for which no pointer found a value. `hits` is the union of the
@@ -231,20 +234,12 @@ impl Mapping {
         let hit = |slot: &Slot| hits & (1 << slot.number) != 0;
         let mut missing = Vec::new();
         for (field, sources) in &self.sources {
-            let slots = || {
-                sources.iter().filter_map(|source| match source {
-                    Source::Pointer(slot) => Some(slot),
-                    Source::Key => None,
-                })
-            };
+            let slots = || sources.iter().filter_map(Source::slot);
             let has_key = sources.contains(&Source::Key);
             // If there are several bodies, one is enough.
             let is_body = |field: &Field| matches!(field, Field::Body(_));
             let others = self.sources.iter().filter(|(other, _)| is_body(field) && is_body(other));
-            let other_hit = others.flat_map(|(_, sources)| sources).any(|source| match source {
-                Source::Pointer(slot) => hit(slot),
-                Source::Key => false,
-            });
+            let other_hit = others.flat_map(|(_, sources)| sources).filter_map(Source::slot).any(hit);
             if !has_key && !other_hit && !slots().any(hit) {
                 let pointers: Vec<_> = slots().map(|slot| slot.pointer.as_str()).collect();
                 missing.push(format!("{} ({})", field.name(), pointers.join(", ")));
@@ -271,10 +266,7 @@ pub fn first_name(pointer: &str) -> Option<String> {
 /// Returns the set of pointers that lead into the value of `pointer`.
 fn below(pointer: &str, sources: &[(Field, Vec<Source>)]) -> u64 {
     let leads = |slot: &Slot| slot.pointer.strip_prefix(pointer).is_some_and(|rest| rest.starts_with('/'));
-    let slots = sources.iter().flat_map(|(_, sources)| sources).filter_map(|source| match source {
-        Source::Pointer(slot) => Some(slot),
-        Source::Key => None,
-    });
+    let slots = sources.iter().flat_map(|(_, sources)| sources).filter_map(Source::slot);
     slots.filter(|slot| leads(slot) && slot.number < POINTERS_MAX).fold(0, |set, slot| set | 1 << slot.number)
 }
 

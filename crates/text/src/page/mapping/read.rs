@@ -241,11 +241,8 @@ impl Picking<'_, '_> {
 
     /// Returns the raw values at the pointers of a field, in order of preference.
     fn values(&self, field: Field) -> impl Iterator<Item = (&RawValue, &str)> {
-        let lists = self.mapping.sources.iter().filter(move |(known, _)| *known == field);
-        lists.flat_map(|(_, sources)| sources).filter_map(|source| match source {
-            Source::Pointer(slot) => Some((self.found.value(slot.number)?, slot.pointer.as_str())),
-            Source::Key => None,
-        })
+        let slots = self.mapping.field_slots().filter(move |(known, _)| *known == field);
+        slots.filter_map(|(_, slot)| Some((self.found.value(slot.number)?, slot.pointer.as_str())))
     }
 
     /// Returns the first value of a field that `read` accepts. Fails if there are only other values.
@@ -305,7 +302,8 @@ impl Picking<'_, '_> {
             let found = value::fields_of(self.json);
             let problem = match self.message.made_up_url {
                 Some(_) => {
-                    format!("no text at {} and no url at {pointers}; found {found}", self.body_pointers())
+                    let bodies = self.pointers_of(|field| matches!(field, Field::Body(_)));
+                    format!("no text at {bodies} and no url at {pointers}; found {found}")
                 }
                 None => format!("no url at {pointers}; found {found}"),
             };
@@ -317,12 +315,8 @@ impl Picking<'_, '_> {
 
     /// Returns true if a pointer to a body found a value.
     fn has_body(&self) -> bool {
-        let sources = self.mapping.sources.iter().filter(|(field, _)| matches!(field, Field::Body(_)));
-        let mut slots = sources.flat_map(|(_, sources)| sources).filter_map(|source| match source {
-            Source::Pointer(slot) => Some(slot.number),
-            Source::Key => None,
-        });
-        slots.any(|number| self.found.hits() & 1 << number != 0)
+        let mut slots = self.mapping.field_slots().filter(|(field, _)| matches!(field, Field::Body(_)));
+        slots.any(|(_, slot)| self.found.hits() & 1 << slot.number != 0)
     }
 
     /// Returns the time of the fetch, and true if a value is present but is not a date.
@@ -378,10 +372,8 @@ impl Picking<'_, '_> {
     /// none. If `is_whole` is true, the texts of an array are one text; otherwise the first that is not empty counts.
     fn read_texts(&mut self, field: Field, is_whole: bool) -> Option<String> {
         let mapping = self.mapping;
-        let lists = mapping.sources.iter().filter(|(known, _)| *known == field);
         let mut empty = None;
-        for source in lists.flat_map(|(_, sources)| sources) {
-            let Source::Pointer(slot) = source else { continue };
+        for (_, slot) in mapping.field_slots().filter(|(known, _)| *known == field) {
             let Some(texts) = self.found.take_texts(slot.number).filter(|texts| !texts.is_empty()) else {
                 continue;
             };
@@ -440,11 +432,6 @@ impl Picking<'_, '_> {
 
     fn pointers(&self, field: Field) -> String {
         self.pointers_of(|known| known == field)
-    }
-
-    /// Returns the places of bodies.
-    fn body_pointers(&self) -> String {
-        self.pointers_of(|field| matches!(field, Field::Body(_)))
     }
 
     fn pointers_of(&self, is_wanted: impl Fn(Field) -> bool) -> String {

@@ -11,7 +11,6 @@ mod columns;
 pub(super) mod consent;
 pub(super) mod context;
 pub(super) mod described;
-mod groups;
 mod page;
 pub(in crate::extract) mod phrases;
 
@@ -26,7 +25,7 @@ use columns::Feature;
 pub(in crate::extract) use columns::{Columns, LANES, Tile, WIDTH, names};
 use consent::Consent;
 use described::Described;
-use groups::Groups;
+use leitong_base::hashed::HashedMap;
 use page::Page;
 use phrases::Phrases;
 
@@ -90,7 +89,8 @@ pub(in crate::extract) struct Features {
     /// For each block, the index of its group of blocks with the same text, and the number of them that come before it.
     copies: Vec<(u32, u32)>,
     copy_counts: Vec<u32>,
-    groups: Groups,
+    /// Numbers of groups, in the order of their first blocks.
+    groups: HashedMap<u32>,
     /// The heading of the highest level that is most of the page's title.
     pub(in crate::extract) headline: Option<usize>,
     described: Described,
@@ -318,22 +318,25 @@ impl Features {
     fn group(&mut self, tree: &Tree, html: &[u8]) {
         self.similar.clear();
         self.similar_sums.clear();
-        self.groups.clear(tree.blocks.len());
+        self.groups.clear();
         for block in &tree.blocks {
             let node = &tree.nodes[block.node as usize];
             let parent = &tree.nodes[node.parent as usize];
-            let group = self.groups.number(u64::from(node.signature) << 32 | u64::from(parent.signature));
+            let key = u64::from(node.signature) << 32 | u64::from(parent.signature);
+            let next = self.groups.len() as u32;
+            let group = *self.groups.entry(key).or_insert(next);
             self.similar.push(group);
-            self.similar_sums.resize(self.groups.count as usize, (0, 0, 0));
+            self.similar_sums.resize(self.groups.len(), (0, 0, 0));
             let sums = &mut self.similar_sums[group as usize];
             *sums = (sums.0 + 1, sums.1 + block.counts.bytes, sums.2 + block.link_bytes);
         }
         self.copies.clear();
         self.copy_counts.clear();
-        self.groups.clear(tree.blocks.len());
+        self.groups.clear();
         for block in &tree.blocks {
-            let group = self.groups.number(xxh3_64(source(tree, block, html)));
-            self.copy_counts.resize(self.groups.count as usize, 0);
+            let next = self.groups.len() as u32;
+            let group = *self.groups.entry(xxh3_64(source(tree, block, html))).or_insert(next);
+            self.copy_counts.resize(self.groups.len(), 0);
             self.copies.push((group, self.copy_counts[group as usize]));
             self.copy_counts[group as usize] += 1;
         }
