@@ -11,6 +11,7 @@ mod columns;
 pub(super) mod consent;
 pub(super) mod context;
 pub(super) mod described;
+mod groups;
 mod page;
 pub(in crate::extract) mod phrases;
 
@@ -25,7 +26,7 @@ use columns::Feature;
 pub(in crate::extract) use columns::{Columns, LANES, Tile, WIDTH, names};
 use consent::Consent;
 use described::Described;
-use leitong_base::hashed::HashedMap;
+use groups::Groups;
 use page::Page;
 use phrases::Phrases;
 
@@ -89,8 +90,7 @@ pub(in crate::extract) struct Features {
     /// For each block, the index of its group of blocks with the same text, and the number of them that come before it.
     copies: Vec<(u32, u32)>,
     copy_counts: Vec<u32>,
-    /// Numbers of groups, in the order of their first blocks.
-    groups: HashedMap<u32>,
+    groups: Groups,
     /// The heading of the highest level that is most of the page's title.
     pub(in crate::extract) headline: Option<usize>,
     described: Described,
@@ -318,25 +318,22 @@ impl Features {
     fn group(&mut self, tree: &Tree, html: &[u8]) {
         self.similar.clear();
         self.similar_sums.clear();
-        self.groups.clear();
+        self.groups.clear(tree.blocks.len());
         for block in &tree.blocks {
             let node = &tree.nodes[block.node as usize];
             let parent = &tree.nodes[node.parent as usize];
-            let key = u64::from(node.signature) << 32 | u64::from(parent.signature);
-            let next = self.groups.len() as u32;
-            let group = *self.groups.entry(key).or_insert(next);
+            let group = self.groups.number(u64::from(node.signature) << 32 | u64::from(parent.signature));
             self.similar.push(group);
-            self.similar_sums.resize(self.groups.len(), (0, 0, 0));
+            self.similar_sums.resize(self.groups.count as usize, (0, 0, 0));
             let sums = &mut self.similar_sums[group as usize];
             *sums = (sums.0 + 1, sums.1 + block.counts.bytes, sums.2 + block.link_bytes);
         }
         self.copies.clear();
         self.copy_counts.clear();
-        self.groups.clear();
+        self.groups.clear(tree.blocks.len());
         for block in &tree.blocks {
-            let next = self.groups.len() as u32;
-            let group = *self.groups.entry(xxh3_64(source(tree, block, html))).or_insert(next);
-            self.copy_counts.resize(self.groups.len(), 0);
+            let group = self.groups.number(xxh3_64(source(tree, block, html)));
+            self.copy_counts.resize(self.groups.count as usize, 0);
             self.copies.push((group, self.copy_counts[group as usize]));
             self.copy_counts[group as usize] += 1;
         }
