@@ -55,6 +55,7 @@ mod seen_texts;
 mod serve;
 mod shards;
 mod site;
+mod size;
 mod source_metadata;
 mod streams;
 mod style;
