@@ -291,7 +291,7 @@ leitong_verdict_delay_seconds_count 60
         assert_eq!(live.verdicts_series, [10.0, 0.0, 30.0]);
         assert!((live.verdicts_per_second - 200.0 / 15.0).abs() < 1e-9 && live.pages_per_second < 1e-9);
         assert_eq!((live.up_seconds, live.pages_read, live.delay_seconds), (100.0, 900, Some(0.5)));
-        assert_eq!(live.verdicts[1..], [("NEAR_DUPLICATE".to_owned(), 150), ("UNDECIDABLE".to_owned(), 0)]);
+        assert_eq!(live.verdicts[1..], [("NEAR_DUPLICATE".to_owned(), 150)]);
         assert_eq!(live.dead_letters, [("NO_URL".to_owned(), 3)]);
         let lags: Vec<_> = live.lag.iter().map(|lag| (&*lag.partition, lag.records)).collect();
         assert_eq!(lags, [("2", 40), ("10", 7)]);
