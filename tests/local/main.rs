@@ -56,6 +56,8 @@ mod serve;
 mod shards;
 mod site;
 mod source_metadata;
+#[cfg(all(feature = "gs", feature = "az", feature = "hf"))]
+mod stores;
 mod streams;
 mod style;
 mod table;
