@@ -228,8 +228,8 @@ pub(super) async fn whole(body: HttpResponseBody, scheme: &Scheme) -> Result<Vec
     Ok(whole)
 }
 
-/// Sends a request. If the store is busy and says when to ask again, waits until then: `object_store` would ask earlier,
-/// and give up before the Hub has counted to the end.
+/// Sends a request. If the store is busy and says when to ask again, waits until then: `object_store` would ask
+/// earlier, and give up before the Hub has counted to the end.
 pub(super) async fn execute(client: &HttpClient, request: HttpRequest) -> Result<HttpResponse, HttpError> {
     let mut waited = Duration::ZERO;
     loop {

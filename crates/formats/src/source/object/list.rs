@@ -266,14 +266,14 @@ pub(super) enum BrokenList {
     )]
     Empty,
     #[error(
-        "the store's answer is not a complete list of objects; it begins with {0:?}; check {1}, and whether a proxy or a \
-         log-in page answers instead of the store; then run again"
+        "the store's answer is not a complete list of objects; it begins with {0:?}; check {1}, and whether a proxy or \
+         a log-in page answers instead of the store; then run again"
     )]
     NoList(String, &'static str),
     #[cfg(feature = "hf")]
     #[error(
-        "the Hub's answer names no commit; it begins with {0:?}; check {1}, and whether a proxy or a log-in page answers \
-         instead of the Hub; then run again"
+        "the Hub's answer names no commit; it begins with {0:?}; check {1}, and whether a proxy or a log-in page \
+         answers instead of the Hub; then run again"
     )]
     NoCommit(String, &'static str),
     #[error(

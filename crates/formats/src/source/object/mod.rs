@@ -214,8 +214,8 @@ impl<'a> ObjectName<'a> {
     }
 }
 
-/// Returns the name with the version that this run reads: that of a dataset has the commit of its revision. The names of
-/// other stores have no version.
+/// Returns the name with the version that this run reads: that of a dataset has the commit of its revision. The names
+/// of other stores have no version.
 ///
 /// # Errors
 /// The name is not valid, or the Hub does not have the dataset.

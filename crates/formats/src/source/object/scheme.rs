@@ -88,12 +88,12 @@ static SCHEMES: &[Scheme] = &[
         ],
         words: &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_TOKEN"],
         check_container: "and AZURE_STORAGE_ACCOUNT_NAME",
-        check_credentials: "check AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN or \
-                            AZURE_CLIENT_ID and AZURE_CLIENT_SECRET; for public data, set AZURE_SKIP_SIGNATURE=true",
+        check_credentials: "check AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN \
+                            or AZURE_CLIENT_ID and AZURE_CLIENT_SECRET; for public data, set AZURE_SKIP_SIGNATURE=true",
         set_credentials: "set AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_CLIENT_ID and \
                           AZURE_CLIENT_SECRET, or AZURE_SKIP_SIGNATURE=true for public data",
-        check_address: "check the network, AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ENDPOINT if it is set, and set \
-                        AZURE_ALLOW_HTTP=true if the endpoint has no TLS",
+        check_address: "check the network, AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ENDPOINT if it is set, and \
+                        set AZURE_ALLOW_HTTP=true if the endpoint has no TLS",
         dialect: Dialect::AZURE,
     },
     #[cfg(feature = "hf")]
@@ -105,8 +105,8 @@ static SCHEMES: &[Scheme] = &[
         addresses: &["HF_ENDPOINT"],
         words: &["HF_TOKEN"],
         check_container: "and its revision; if it is private or gated, set HF_TOKEN",
-        check_credentials: "check the dataset's name, set HF_TOKEN to a token of an account that may read it, and accept \
-                            its conditions on its page if it has any",
+        check_credentials: "check the dataset's name, set HF_TOKEN to a token of an account that may read it, and \
+                            accept its conditions on its page if it has any",
         set_credentials: "set HF_TOKEN",
         check_address: "check the network, and HF_ENDPOINT if it is set",
         dialect: Dialect::HUB,
