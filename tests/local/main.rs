@@ -57,6 +57,8 @@ mod shards;
 mod site;
 mod size;
 mod source_metadata;
+#[cfg(all(feature = "gs", feature = "az", feature = "hf"))]
+mod stores;
 mod streams;
 mod style;
 mod table;

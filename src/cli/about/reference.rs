@@ -50,7 +50,9 @@ pub(crate) fn markdown(mut program: Command) -> String {
 }
 
 /// The environment variables that the program reads, apart from those that a configuration names.
-const ENVIRONMENT: [(&str, &str); 2] = [
+const ENVIRONMENT: [(&str, &str); 4] = [
+    ("AWS_…, GOOGLE_…, AZURE_…", "credentials and endpoints of object stores"),
+    ("HF_TOKEN, HF_ENDPOINT", "token and address of the Hugging Face Hub"),
     ("NO_COLOR", "disables colours if it is not empty"),
     ("RUST_LOG", "what to log: a level (`warn`), or modules with levels (`info,leitong_kafka=debug`)"),
 ];

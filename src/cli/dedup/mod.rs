@@ -102,12 +102,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "URL")]
     url_base: Option<String>,
     /// Read the inputs as indexes of WARC files (CDX or CDXJ), and only the records that they list, from the
-    /// WARC files in this folder or under s3://BUCKET/…
+    /// WARC files in this folder or under s3://BUCKET/…, or in another store
     #[arg(long, value_name = "DIR|URL", conflicts_with = "url_base")]
     warc_base: Option<PathBuf>,
     /// Files of pages: JSON lines, WARC, CSV or TSV (plain, gzip, zstd or lz4), Parquet, Arrow, or HTML. Also
-    /// folders of such files, patterns such as 'crawl/**/*.jsonl.gz', objects s3://BUCKET/KEY (credentials
-    /// and endpoint from AWS_…), and `-` for JSON lines or WARC from standard input
+    /// folders of such files, patterns such as 'crawl/**/*.jsonl.gz', objects s3://BUCKET/KEY, gs://…, az://…
+    /// (credentials and endpoints from AWS_…, GOOGLE_…, AZURE_…) and hf://datasets/ORG/NAME[@REVISION]/PATH, and
+    /// `-` for JSON lines or WARC from standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }

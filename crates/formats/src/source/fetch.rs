@@ -12,7 +12,7 @@ use std::path::Path;
 use bytes::Bytes;
 use rustix::fs::{Advice, fadvise};
 
-#[cfg(feature = "s3")]
+#[cfg(feature = "stores")]
 pub(super) use requests::wait;
 
 /// A pending read.
@@ -21,7 +21,7 @@ pub(crate) enum Fetch {
     /// A range of a file.
     Read(File, Range<u64>),
     /// A request to a store.
-    #[cfg(feature = "s3")]
+    #[cfg(feature = "stores")]
     Request(requests::Request),
 }
 
@@ -46,7 +46,7 @@ impl Fetch {
     pub(crate) fn wait(self) -> io::Result<Bytes> {
         match self {
             Self::Read(file, range) => read(&file, range),
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Request(request) => request.wait(),
         }
     }
@@ -71,7 +71,7 @@ fn read(file: &File, range: Range<u64>) -> io::Result<Bytes> {
 }
 
 /// Requests to stores, which run as tasks.
-#[cfg(feature = "s3")]
+#[cfg(feature = "stores")]
 mod requests {
     use std::future::Future;
     use std::io;

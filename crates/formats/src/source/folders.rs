@@ -76,12 +76,16 @@ impl FoundFiles {
     pub fn find(inputs: &[PathBuf], read: FolderContent) -> io::Result<Self> {
         let mut found = Self::default();
         for input in inputs {
+            let mut input = input;
+            let pinned;
             if is_object(input) {
                 // Errors about an object name it already.
-                objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
-                    true => error,
-                    false => named(input, &error),
-                })?;
+                pinned =
+                    objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
+                        true => error,
+                        false => named(input, &error),
+                    })?;
+                input = &pinned;
             } else if is_pattern(input) {
                 let root = root(input);
                 let matching = matching(input, read, &mut found).map_err(|error| named(input, &error))?;
@@ -117,7 +121,7 @@ impl FoundFiles {
     }
 
     /// Notes an object's folder. Objects are in the order of their folders.
-    #[cfg(feature = "s3")]
+    #[cfg(feature = "stores")]
     fn pass_over_internal(&mut self, folder: PathBuf) {
         if self.internal.last() != Some(&folder) {
             self.internal.push(folder);
@@ -170,10 +174,12 @@ fn nothing_to_read(read: FolderContent) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, problem)
 }
 
-/// Adds the objects of a store that `input` stands for.
-#[cfg(feature = "s3")]
-fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<()> {
+/// Adds the objects of a store that `input` stands for. Returns the name of the input with its version.
+#[cfg(feature = "stores")]
+fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<PathBuf> {
     use super::object::listing::{Listed, Objects, listed};
+    let input = super::object::pinned(input)?;
+    let input = &*input;
     let Listed { objects, unnameable } = listed(input, MATCHING)?;
     let is_folder = matches!(objects, Objects::Below(_));
     let is_wanted = |key: &String| {
@@ -221,11 +227,11 @@ fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Res
             }
         }
     }
-    Ok(())
+    Ok(input.to_owned())
 }
 
 /// Returns the innermost folder with internal files that an object is in.
-#[cfg(feature = "s3")]
+#[cfg(feature = "stores")]
 fn internal_folder(object: &Path) -> Option<PathBuf> {
     let mut folders = object.ancestors().skip(1);
     let is_internal =
@@ -233,9 +239,9 @@ fn internal_folder(object: &Path) -> Option<PathBuf> {
     folders.find(is_internal).map(Path::to_owned)
 }
 
-#[cfg(not(feature = "s3"))]
-fn objects(_: &Path, _: FolderContent, _: &mut FoundFiles) -> io::Result<()> {
-    Err(super::location::without_stores())
+#[cfg(not(feature = "stores"))]
+fn objects(input: &Path, _: FolderContent, _: &mut FoundFiles) -> io::Result<PathBuf> {
+    super::location::Location::object(input).map(|_| input.to_owned())
 }
 
 /// Returns true if the input has wildcards and no file has that name.

@@ -1,14 +1,14 @@
 //! The location of an input: a file, or an object in a store.
 //!
 //! Only this module and [`object`](super::object) distinguish the two. Stores are available only in builds
-//! with the feature `s3`.
+//! with their features.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-#[cfg(feature = "s3")]
+#[cfg(feature = "stores")]
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,17 +17,20 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::fetch::Fetch;
 use super::machine_error::MachineError;
-#[cfg(feature = "s3")]
+#[cfg(feature = "stores")]
 use super::object::{Object, blocks::Blocks, blocks::BlocksReader};
 use super::stamp::Stamp;
 
-/// The prefix of object names.
-const OBJECT: &str = "s3://";
+/// The part of object names before `://`, which is also the name of the feature.
+const SCHEMES: [&str; 4] = ["s3", "gs", "az", "hf"];
 
 /// Returns true if an input names one or several objects in a store.
 #[must_use]
 pub fn is_object(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().starts_with(OBJECT.as_bytes())
+    let name = path.as_os_str().as_encoded_bytes();
+    SCHEMES
+        .iter()
+        .any(|scheme| name.strip_prefix(scheme.as_bytes()).is_some_and(|rest| rest.starts_with(b"://")))
 }
 
 /// The location of an input that can be read more than once.
@@ -36,7 +39,7 @@ pub(crate) enum Location {
     /// A file.
     File(PathBuf),
     /// An object of a store.
-    #[cfg(feature = "s3")]
+    #[cfg(feature = "stores")]
     Object(Arc<Object>),
 }
 
@@ -45,7 +48,7 @@ impl Location {
     ///
     /// # Errors
     /// There is no such object, or the request to its store fails.
-    #[cfg(feature = "s3")]
+    #[cfg(feature = "stores")]
     pub(crate) fn object(path: &Path) -> io::Result<Self> {
         Object::at(path).map(Self::Object)
     }
@@ -54,7 +57,7 @@ impl Location {
     ///
     /// # Errors
     /// The name is not valid.
-    #[cfg(feature = "s3")]
+    #[cfg(feature = "stores")]
     pub(crate) fn unseen_object(path: &Path) -> io::Result<Self> {
         Object::unseen(path).map(Self::Object)
     }
@@ -63,18 +66,18 @@ impl Location {
     ///
     /// # Errors
     /// This build does not support stores.
-    #[cfg(not(feature = "s3"))]
-    pub(crate) fn unseen_object(_: &Path) -> io::Result<Self> {
-        Err(without_stores())
+    #[cfg(not(feature = "stores"))]
+    pub(crate) fn unseen_object(path: &Path) -> io::Result<Self> {
+        Self::object(path)
     }
 
     /// Always fails, because this build does not support stores.
     ///
     /// # Errors
     /// This build does not support stores.
-    #[cfg(not(feature = "s3"))]
-    pub(crate) fn object(_: &Path) -> io::Result<Self> {
-        Err(without_stores())
+    #[cfg(not(feature = "stores"))]
+    pub(crate) fn object(path: &Path) -> io::Result<Self> {
+        Err(without_feature(path.to_string_lossy().split(':').next().unwrap_or_default()))
     }
 
     /// Returns the size in bytes. `None` if it is unknown, or the location is not a regular file.
@@ -83,7 +86,7 @@ impl Location {
             Self::File(path) => {
                 path.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len())
             }
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(object) => Some(object.bytes()),
         }
     }
@@ -92,7 +95,7 @@ impl Location {
     pub(crate) fn version(&self) -> Option<&str> {
         match self {
             Self::File(_) => None,
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(object) => object.version(),
         }
     }
@@ -102,7 +105,7 @@ impl Location {
     pub(crate) fn modified(&self) -> Option<i64> {
         match self {
             Self::File(_) => None,
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(object) => object.modified().filter(|_| object.version().is_none()),
         }
     }
@@ -111,7 +114,7 @@ impl Location {
     pub(crate) fn first_answer(&self) -> Option<String> {
         match self {
             Self::File(_) => None,
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(object) => match (object.version(), object.modified()) {
                 (None, None) if object.bytes() == 0 => None,
                 (version, modified) => Some(format!("{version:?} {modified:?} {}", object.bytes())),
@@ -126,7 +129,7 @@ impl Location {
     pub(crate) fn reader(&self) -> io::Result<Box<dyn Read + Send>> {
         match self {
             Self::File(path) => Ok(Box::new(File::open(path)?)),
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(object) => Ok(Box::new(BlocksReader::new(Arc::new(Blocks::in_order(object)), 0))),
         }
     }
@@ -141,7 +144,7 @@ impl Location {
                 let file = File::open(path)?;
                 Ok((Some(Stamp::from_metadata(&file.metadata()?)), Box::new(file)))
             }
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(_) => Ok((None, self.reader()?)),
         }
     }
@@ -153,7 +156,7 @@ impl Location {
     pub(crate) fn fetch(&self, range: Range<u64>) -> io::Result<Fetch> {
         match self {
             Self::File(path) => Fetch::start_read(path, range),
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(object) => object.fetch(range),
         }
     }
@@ -169,17 +172,18 @@ impl Location {
                 let bytes = file.metadata()?.len();
                 Ok(Stored::File(file, bytes))
             }
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(object) => Ok(Stored::Object(Arc::new(Blocks::at_any_place(object)))),
         }
     }
 }
 
-/// Creates the error for builds that do not support stores.
-#[cfg(not(feature = "s3"))]
-pub(super) fn without_stores() -> io::Error {
-    let problem = "this program was built without the feature `s3` and can only read files; build it with \
-                   `cargo build --release --features s3`, or fetch the objects first";
+/// Creates the error for builds that do not support a kind of store.
+pub(super) fn without_feature(feature: &str) -> io::Error {
+    let problem = format!(
+        "this program was built without the feature `{feature}`; build it with `cargo build --release --features \
+         {feature}`, or fetch the objects first"
+    );
     io::Error::new(io::ErrorKind::Unsupported, problem)
 }
 
@@ -196,7 +200,7 @@ pub(crate) enum Stored {
     /// A file, and its size when it was opened.
     File(File, u64),
     /// An object of a store.
-    #[cfg(feature = "s3")]
+    #[cfg(feature = "stores")]
     Object(Arc<Blocks>),
 }
 
@@ -208,7 +212,7 @@ impl Stored {
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         match self {
             Self::File(file, bytes) => Ok(Self::File(file.try_clone()?, *bytes)),
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(blocks) => Ok(Self::Object(Arc::clone(blocks))),
         }
     }
@@ -224,7 +228,7 @@ impl Stored {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
                 read => read.map(|()| true),
             },
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(blocks) => {
                 if offset.saturating_add(buffer.len() as u64) > blocks.bytes() {
                     return Ok(false);
@@ -243,7 +247,7 @@ impl Stored {
                 Ok(now) => (now.len() < *bytes).then(shortened),
                 Err(error) => Some(error),
             },
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(blocks) => blocks.failure(),
         }
     }
@@ -253,7 +257,7 @@ impl Length for Stored {
     fn len(&self) -> u64 {
         match self {
             Self::File(file, _) => Length::len(file),
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(blocks) => blocks.bytes(),
         }
     }
@@ -265,7 +269,7 @@ impl ChunkReader for Stored {
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         match self {
             Self::File(file, _) => Ok(Box::new(file.get_read(start)?)),
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(blocks) => Ok(Box::new(BlocksReader::new(Arc::clone(blocks), start))),
         }
     }
@@ -273,11 +277,11 @@ impl ChunkReader for Stored {
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         match self {
             Self::File(file, _) => file.get_bytes(start, length),
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(blocks) if start.saturating_add(length as u64) > blocks.bytes() => {
                 Err(ParquetError::EOF(format!("{length} bytes at {start} are after the end")))
             }
-            #[cfg(feature = "s3")]
+            #[cfg(feature = "stores")]
             Self::Object(blocks) => Ok(blocks.range(start, length)?),
         }
     }

@@ -14,7 +14,7 @@ pub(crate) mod location;
 mod look_back;
 mod lz4;
 pub(crate) mod machine_error;
-#[cfg(feature = "s3")]
+#[cfg(feature = "stores")]
 pub(crate) mod object;
 pub(crate) mod open;
 pub(crate) mod reading;

@@ -188,7 +188,7 @@ impl Drop for Noted {
 pub(crate) fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
     // Objects in stores are identified by their versions.
     #[cfg_attr(
-        not(feature = "s3"),
+        not(feature = "stores"),
         expect(irrefutable_let_patterns, reason = "without stores there are only files")
     )]
     let Stored::File(file, _) = stored else { return Ok(()) };

@@ -22,7 +22,7 @@ pub struct WarcBase {
 }
 
 impl WarcBase {
-    /// Creates the base from a folder, or from `s3://bucket/…`.
+    /// Creates the base from a folder, or from a prefix in a store, such as `s3://bucket/…`.
     #[must_use]
     pub fn new(base: &Path) -> Self {
         Self { base: base.to_owned(), first: Mutex::default() }

@@ -5,32 +5,25 @@ use std::io;
 
 use url::Url;
 
-/// Variables that contain an address.
-const ADDRESSES: [&str; 5] = [
-    "AWS_ENDPOINT_URL_S3",
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT",
-    "AWS_METADATA_ENDPOINT",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-];
+use super::scheme::Scheme;
+
 /// Characters that are not allowed in urls. A parser for browsers accepts them, but the parser for requests
 /// does not.
 const NOT_IN_URLS: &[u8] = br#""<>\^`{|}"#;
-/// Variables that become part of a request's headers.
-const WORDS: [&str; 4] = ["AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"];
-
 /// Returns an error for settings with which no request to `bucket` can be made.
-pub(super) fn check(bucket: &str) -> io::Result<()> {
-    checked(bucket, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
-        .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, format!("s3://{bucket}: {problem}")))
+pub(super) fn check(scheme: &Scheme, bucket: &str) -> io::Result<()> {
+    checked(scheme, bucket, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+        .map_err(|problem| {
+            io::Error::new(io::ErrorKind::InvalidInput, format!("{}://{bucket}: {problem}", scheme.name))
+        })
 }
 
-fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(), String> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+fn checked(scheme: &Scheme, bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || scheme.punctuation.contains(c);
     if !bucket.chars().all(is_name) {
-        return Err("not the name of a bucket; use letters, digits, `.`, `-` and `_`".to_owned());
+        return Err(format!("not the name of a {}; use letters, digits, `.`, `-` and `_`", scheme.container));
     }
-    for name in ADDRESSES {
+    for name in scheme.addresses {
         let Some(value) = variable(name) else { continue };
         let is_in_url = |byte: u8| byte.is_ascii_graphic() && !NOT_IN_URLS.contains(&byte);
         let problem = match Url::parse(&value) {
@@ -55,7 +48,7 @@ fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<()
             "{name} is not the address of a store: {problem}; write it like https://s3.example.com:9000"
         ));
     }
-    for name in WORDS {
+    for name in scheme.words {
         let is_word = |value: &String| value.bytes().all(|byte| byte.is_ascii_graphic());
         if variable(name).is_some_and(|value| !is_word(&value)) {
             return Err(format!(
@@ -75,7 +68,8 @@ mod tests {
     #[test]
     fn invalid_settings_are_named_instead_of_causing_a_panic() {
         let check = |name: &str, value: &str| {
-            checked("crawl-1.a_b", |asked| (asked == name).then(|| value.to_owned()))
+            let (scheme, _) = Scheme::parse("s3://").expect("the feature is on");
+            checked(scheme, "crawl-1.a_b", |asked| (asked == name).then(|| value.to_owned()))
         };
         for (name, value) in [
             ("AWS_ENDPOINT_URL", "http://127.0.0.1:99999"),
@@ -101,6 +95,7 @@ mod tests {
         for value in ["http://127.0.0.1:9000", "https://s3.example.com/", "http://[::1]:9000"] {
             assert_eq!(check("AWS_ENDPOINT_URL", value), Ok(()));
         }
-        assert!(checked("a b", |_| None).is_err());
+        let (scheme, _) = Scheme::parse("s3://").expect("the feature is on");
+        assert!(checked(scheme, "a b", |_| None).is_err());
     }
 }

@@ -6,18 +6,17 @@ use std::io;
 use object_store::Error;
 
 use super::list::BrokenList;
+use super::scheme::Scheme;
 use crate::source::machine_error::MachineError;
 
 /// Maximum number of characters of an unknown error response that are shown.
 const SHOWN_MAX: usize = 400;
 
-const CHECK_CREDENTIALS: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if there is one, AWS_SESSION_TOKEN; \
-                                 for public data, set AWS_SKIP_SIGNATURE=true";
-
 const REPLACED: &str = "the object was replaced while it was read; run again";
 
 /// The object of a failed request.
 pub(super) struct Failure<'a> {
+    pub(super) scheme: &'static Scheme,
     pub(super) bucket: &'a str,
     pub(super) key: &'a str,
     /// The first requested byte. `None` for requests that do not read bytes, such as lists.
@@ -31,38 +30,42 @@ impl Failure<'_> {
             return self.error(io::ErrorKind::InvalidData, &broken.to_string());
         }
         let text = with_cause(error);
-        // `object_store` does not classify the errors of all requests. The error codes of the protocol do.
+        let Scheme { container, check_container, check_credentials, set_credentials, check_address, .. } =
+            self.scheme;
+        // `object_store` does not classify the errors of all requests. The error codes of the protocols do.
         let says = |codes: &[&str]| codes.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")));
         let (kind, advice) = match error {
-            _ if says(&["NoSuchBucket"]) => (
-                io::ErrorKind::Other,
-                "there is no such bucket; check its name, AWS_ENDPOINT_URL and AWS_REGION",
-            ),
+            _ if says(&["NoSuchBucket", "ContainerNotFound"])
+                || self.key.is_empty() && text.contains("status code: 404") =>
+            {
+                (io::ErrorKind::Other, format!("there is no such {container}; check its name, {check_container}"))
+            }
             _ if says(&["InvalidRange"]) || text.contains("416 ") => {
-                (io::ErrorKind::UnexpectedEof, "the object ends before this byte")
+                (io::ErrorKind::UnexpectedEof, "the object ends before this byte".to_owned())
             }
-            Error::NotFound { .. } => (io::ErrorKind::NotFound, "there is no such object; check its name"),
+            Error::NotFound { .. } => {
+                (io::ErrorKind::NotFound, "there is no such object; check its name".to_owned())
+            }
             Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-                (io::ErrorKind::PermissionDenied, CHECK_CREDENTIALS)
+                (io::ErrorKind::PermissionDenied, (*check_credentials).to_owned())
             }
-            _ if says(&["AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"]) => {
-                (io::ErrorKind::PermissionDenied, CHECK_CREDENTIALS)
+            _ if says(&["AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"])
+                || ["401", "403"].iter().any(|status| text.contains(&format!("status code: {status}"))) =>
+            {
+                (io::ErrorKind::PermissionDenied, (*check_credentials).to_owned())
             }
-            Error::Precondition { .. } => (io::ErrorKind::Other, REPLACED),
-            _ if text.contains("169.254.") => (
-                io::ErrorKind::PermissionDenied,
-                "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true \
-                 for public data",
-            ),
+            Error::Precondition { .. } => (io::ErrorKind::Other, REPLACED.to_owned()),
+            // The server that gives credentials to programs on machines of the store's owner.
+            _ if ["169.254.", "metadata.google"].iter().any(|server| text.contains(server)) => {
+                (io::ErrorKind::PermissionDenied, format!("there are no credentials; {set_credentials}"))
+            }
             _ if text.contains("certificate verify failed") => (
                 io::ErrorKind::Other,
-                "the store's certificate is not signed by an authority that this system trusts; name further ones with SSL_CERT_FILE",
+                "the store's certificate is not signed by an authority that this system trusts; name further ones with \
+                 SSL_CERT_FILE"
+                    .to_owned(),
             ),
-            _ => (
-                io::ErrorKind::Other,
-                "check AWS_ENDPOINT_URL and AWS_REGION, and set AWS_ALLOW_HTTP=true if the endpoint has no TLS; then run \
-                 again",
-            ),
+            _ => (io::ErrorKind::Other, format!("{check_address}; then run again")),
         };
         self.error(kind, &format!("{}; {advice}", shortened(&text)))
     }
@@ -79,9 +82,9 @@ impl Failure<'_> {
     }
 
     fn error(&self, kind: io::ErrorKind, problem: &str) -> io::Error {
-        let Self { bucket, key, .. } = self;
+        let Self { scheme: Scheme { name, .. }, bucket, key, .. } = self;
         let at = self.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
-        let error = io::Error::new(kind, format!("s3://{bucket}/{key}{at}: {problem}"));
+        let error = io::Error::new(kind, format!("{name}://{bucket}/{key}{at}: {problem}"));
         io::Error::new(kind, MachineError::new(error))
     }
 }
@@ -109,14 +112,23 @@ fn with_cause(error: &Error) -> String {
     if text.contains(&cause) { text } else { format!("{text}: {cause}") }
 }
 
-/// Shortens the response of a store to the code and the message in its XML, if it has them.
+/// Shortens the response of a store to the code and the message in its XML, or to the status and the error in its
+/// JSON, if it has them.
 fn shortened(text: &str) -> String {
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0);
     let retries =
         between("after ", " retries").map_or(String::new(), |count| format!(", after {count} retries"));
     match (between("<Code>", "</Code>"), between("<Message>", "</Message>")) {
-        (Some(code), Some(message)) => format!("{code}: {}{retries}", message.trim_end_matches('.')),
+        (Some(code), Some(message)) => {
+            // Azure adds lines with numbers of the request.
+            format!("{code}: {}{retries}", message.lines().next().unwrap_or_default().trim_end_matches('.'))
+        }
         (Some(code), None) => format!("{code}{retries}"),
+        _ if text.contains("{\"error\":\"") => {
+            let status = between("status code: ", ": {").unwrap_or_default();
+            let problem = between("{\"error\":\"", "\"").unwrap_or_default();
+            format!("{status}: {}{retries}", problem.trim_end_matches('.'))
+        }
         _ => text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_MAX).collect(),
     }
 }
@@ -134,7 +146,8 @@ mod tests {
     fn message_for(cause: &str) -> String {
         let error =
             Error::Generic { store: "S3", source: Box::new(Request(io::Error::other(cause.to_owned()))) };
-        Failure { bucket: "crawl", key: "a.jsonl", offset: None }.to_io_error(&error).to_string()
+        let (scheme, _) = Scheme::parse("s3://").expect("the feature is on");
+        Failure { scheme, bucket: "crawl", key: "a.jsonl", offset: None }.to_io_error(&error).to_string()
     }
 
     #[test]

@@ -9,25 +9,32 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
-    ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService, ReqwestConnector,
 };
 use object_store::path::Path as Key;
 
 use super::list::{BrokenList, EMPTY_PARTS_MAX, List, ListedObject};
+use super::scheme::Scheme;
 
 /// Maximum number of bytes of one part of a list: 1,000 objects with keys of 1,024 bytes, however they are escaped.
 const PART_BYTES_MAX: usize = 32 << 20;
+/// Maximum time that one request waits because the store asks for it. The Hub counts requests for five minutes.
+const WAIT_MAX: Duration = Duration::from_secs(600);
 /// Maximum number of characters of a wrong answer in an error.
 const ANSWER_CHARS_MAX: usize = 120;
 
 /// The state of reading a bucket's lists.
-#[derive(Debug, Default)]
-pub(super) struct Lists(Mutex<CurrentList>);
+#[derive(Debug)]
+pub(super) struct Lists {
+    scheme: &'static Scheme,
+    current: Mutex<CurrentList>,
+}
 
 #[derive(Debug, Default)]
 struct CurrentList {
@@ -50,6 +57,10 @@ impl CurrentList {
 }
 
 impl Lists {
+    pub(super) fn new(scheme: &'static Scheme) -> Self {
+        Self { scheme, current: Mutex::default() }
+    }
+
     /// Returns the keys that were removed from lists since the last call.
     pub(super) fn take_unnameable(&self) -> Vec<String> {
         std::mem::take(&mut self.state().unnameable)
@@ -57,28 +68,40 @@ impl Lists {
 
     /// Checks the part `xml` of a list, which was requested with `query`. Returns the part to pass on.
     fn checked(&self, query: &str, xml: &[u8]) -> Result<Bytes, BrokenList> {
+        let dialect = &self.scheme.dialect;
+        let is_first = parameter(query, dialect.continuation).is_none();
+        // An empty element is not the end of a list: stores say in the last part that it is the last.
+        let list = List::read(xml, dialect)
+            .filter(|list| is_first || list.says_truncated || !list.objects.is_empty())
+            .ok_or_else(|| self.no_list(xml))?;
+        if list.has_prefixes && parameter(query, "delimiter").is_none() {
+            return Err(BrokenList::Prefixes);
+        }
+        let prefix = parameter(query, "prefix").unwrap_or_default();
+        Ok(self.accepted(list, is_first, &prefix)?.to_xml(dialect))
+    }
+
+    /// Creates the error for an answer that is not a list.
+    pub(super) fn no_list(&self, answer: &[u8]) -> BrokenList {
+        BrokenList::NoList(beginning(answer), self.scheme.addresses[0])
+    }
+
+    /// Checks a part of a list against those before. Returns it without the objects that cannot be read.
+    pub(super) fn accepted(&self, mut list: List, is_first: bool, prefix: &str) -> Result<List, BrokenList> {
         let mut state = self.state();
-        let is_first = !query.contains("continuation-token=");
         if is_first {
             state.begin();
         }
-        // An empty element is not the end of a list: stores say in the last part that it is the last.
-        let mut list = List::read(xml)
-            .filter(|list| is_first || list.says_truncated || !list.objects.is_empty())
-            .ok_or_else(|| BrokenList::NoList(beginning(xml)))?;
-        if list.has_prefixes && !query.contains("delimiter=") {
-            return Err(BrokenList::Prefixes);
-        }
-        let prefix = parameter(query, "prefix");
-        if let Some(other) = list.objects.iter().find(|object| !object.key().starts_with(&prefix)) {
+        let repeated = || BrokenList::Repeated(self.scheme.dialect.token);
+        if let Some(other) = list.objects.iter().find(|object| !object.key().starts_with(prefix)) {
             return Err(BrokenList::OtherPrefix(other.key().chars().take(ANSWER_CHARS_MAX).collect()));
         }
         let keys = list.objects.len();
         list.objects.retain(|object| state.keys.insert(object.key().to_owned()));
         match &list.token {
             None if list.is_truncated => return Err(BrokenList::NoToken),
-            Some(token) if !state.tokens.insert(token.clone()) => return Err(BrokenList::Repeated),
-            Some(_) if keys > 0 && list.objects.is_empty() => return Err(BrokenList::Repeated),
+            Some(token) if !state.tokens.insert(token.clone()) => return Err(repeated()),
+            Some(_) if keys > 0 && list.objects.is_empty() => return Err(repeated()),
             Some(_) if keys == 0 => {
                 state.empty_parts += 1;
                 if state.empty_parts > EMPTY_PARTS_MAX {
@@ -97,11 +120,11 @@ impl Lists {
         if list.token.is_none() {
             state.begin();
         }
-        Ok(list.to_xml())
+        Ok(list)
     }
 
     fn state(&self) -> MutexGuard<'_, CurrentList> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -110,10 +133,10 @@ pub(super) async fn next<T>(stream: &mut (impl futures_core::Stream<Item = T> + 
     std::future::poll_fn(|context| std::pin::Pin::new(&mut *stream).poll_next(context)).await
 }
 
-/// Returns the decoded value of a parameter of a query, or an empty text.
-fn parameter(query: &str, name: &str) -> String {
+/// Returns the decoded value of a parameter of a query.
+fn parameter(query: &str, name: &str) -> Option<String> {
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-    pairs.find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+    pairs.find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
 }
 
 /// Returns true if requests can name the object.
@@ -126,11 +149,11 @@ fn is_nameable(object: &ListedObject) -> bool {
 
 /// Returns true if the object has no content. Programs create such objects as folders.
 fn is_empty(object: &ListedObject) -> bool {
-    object.field("Size").is_some_and(|size| size.trim() == "0")
+    object.size().is_some_and(|size| size.trim() == "0")
 }
 
 /// Returns the beginning of an answer, for an error.
-fn beginning(answer: &[u8]) -> String {
+pub(super) fn beginning(answer: &[u8]) -> String {
     String::from_utf8_lossy(answer).trim().chars().take(ANSWER_CHARS_MAX).collect()
 }
 
@@ -141,40 +164,45 @@ pub(super) struct Connector(pub(super) Arc<Lists>);
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let inner = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Client { inner, lists: Arc::clone(&self.0) }))
+        Ok(HttpClient::new(Client { inner, answers: Arc::clone(&self.0) }))
     }
 }
 
-#[derive(Debug)]
-struct Client {
-    inner: HttpClient,
-    lists: Arc<Lists>,
+/// Answers of a store, checked or changed before `object_store` reads them.
+pub(super) trait Answers: std::fmt::Debug + Send + Sync + 'static {
+    /// Sends a request through `client`.
+    fn answer(
+        &self,
+        client: &HttpClient,
+        request: HttpRequest,
+    ) -> impl Future<Output = Result<HttpResponse, HttpError>> + Send;
 }
 
-impl Client {
-    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+impl Answers for Lists {
+    async fn answer(&self, client: &HttpClient, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let query = request.uri().query().unwrap_or_default().to_owned();
-        let response = self.inner.execute(request).await?;
-        if !query.contains("list-type=2") || !response.status().is_success() {
+        let response = execute(client, request).await?;
+        let asks_for_list = query.split('&').any(|part| part == self.scheme.dialect.request);
+        if !asks_for_list || !response.status().is_success() {
             return Ok(response);
         }
         let (mut head, body) = response.into_parts();
+        let part = whole(body, self.scheme).await?;
         let broken = |error: BrokenList| HttpError::new(HttpErrorKind::Decode, error);
-        let mut pieces = body.bytes_stream();
-        let mut part = Vec::new();
-        while let Some(piece) = next(&mut pieces).await {
-            part.extend_from_slice(&piece?);
-            if part.len() > PART_BYTES_MAX {
-                return Err(broken(BrokenList::TooLong));
-            }
-        }
-        let checked = self.lists.checked(&query, &part).map_err(broken)?;
+        let checked = self.checked(&query, &part).map_err(broken)?;
         head.headers.remove("content-length");
         Ok(HttpResponse::from_parts(head, checked.into()))
     }
 }
 
-impl HttpService for Client {
+/// A client with the answers of `answers`.
+#[derive(Debug)]
+pub(super) struct Client<A> {
+    pub(super) inner: HttpClient,
+    pub(super) answers: Arc<A>,
+}
+
+impl<A: Answers> HttpService for Client<A> {
     fn call<'s, 'a>(
         &'s self,
         request: HttpRequest,
@@ -183,13 +211,55 @@ impl HttpService for Client {
         's: 'a,
         Self: 'a,
     {
-        Box::pin(self.answer(request))
+        Box::pin(self.answers.answer(&self.inner, request))
+    }
+}
+
+/// Reads a list to its end.
+pub(super) async fn whole(body: HttpResponseBody, scheme: &Scheme) -> Result<Vec<u8>, HttpError> {
+    let mut pieces = body.bytes_stream();
+    let mut whole = Vec::new();
+    while let Some(piece) = next(&mut pieces).await {
+        whole.extend_from_slice(&piece?);
+        if whole.len() > PART_BYTES_MAX {
+            return Err(HttpError::new(HttpErrorKind::Decode, BrokenList::TooLong(scheme.addresses[0])));
+        }
+    }
+    Ok(whole)
+}
+
+/// Sends a request. If the store is busy and says when to ask again, waits until then: `object_store` would ask
+/// earlier, and give up before the Hub has counted to the end.
+pub(super) async fn execute(client: &HttpClient, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    let mut waited = Duration::ZERO;
+    loop {
+        let response = client.execute(request.clone()).await?;
+        let is_busy = matches!(response.status().as_u16(), 429 | 503);
+        let header = |name: &'static str| response.headers().get(name)?.to_str().ok();
+        // The Hub's header has the seconds as `t`.
+        let seconds = header("retry-after").or_else(|| header("ratelimit")?.split(";t=").nth(1));
+        let pause = seconds
+            .and_then(|seconds| seconds.trim().parse().ok())
+            .map(|seconds: u64| Duration::from_secs(seconds.clamp(1, WAIT_MAX.as_secs() + 1)));
+        match pause.filter(|pause| is_busy && waited + *pause <= WAIT_MAX) {
+            None => return Ok(response),
+            Some(pause) => {
+                tracing::info!(seconds = pause.as_secs(), "a store is busy and asks to wait");
+                waited += pause;
+                tokio::time::sleep(pause).await;
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::object::list::Dialect;
+
+    fn s3_lists() -> Lists {
+        Lists::new(Scheme::parse("s3://").expect("the feature is on").0)
+    }
 
     fn list(keys: &[&str], end: &str) -> String {
         let objects: String =
@@ -206,7 +276,7 @@ mod tests {
             );
             list(&[&format!("a{token}")], &end)
         };
-        let lists = Lists::default();
+        let lists = s3_lists();
         let ask = |query: &str, xml: &str| lists.checked(query, xml.as_bytes()).map(|_| ());
         let last = list(&["a<IsTruncated>true</IsTruncated>"], "<IsTruncated>false</IsTruncated>");
         for _ in 0..2 {
@@ -215,7 +285,7 @@ mod tests {
             assert!(ask("continuation-token=2&list-type=2", &last).is_ok(), "markup in a key is ignored");
         }
         assert!(ask("list-type=2", &more("1")).is_ok());
-        assert!(matches!(ask("continuation-token=1", &more("1")), Err(BrokenList::Repeated)));
+        assert!(matches!(ask("continuation-token=1", &more("1")), Err(BrokenList::Repeated(_))));
         assert!(matches!(ask("list-type=2", &more(" ")), Err(BrokenList::NoToken)));
         let none = list(&["a"], "<IsTruncated>true</IsTruncated>");
         assert!(matches!(ask("list-type=2", &none), Err(BrokenList::NoToken)));
@@ -226,7 +296,7 @@ mod tests {
     /// the beginning.
     #[test]
     fn an_answer_that_is_not_a_whole_list_is_an_error() {
-        let lists = Lists::default();
+        let lists = s3_lists();
         let ask = |xml: &str| lists.checked("list-type=2", xml.as_bytes()).map(|_| ());
         let whole = list(&["a"], "");
         for answer in [
@@ -236,7 +306,7 @@ mod tests {
             "{}",
             &whole[..90],
         ] {
-            assert!(matches!(ask(answer), Err(BrokenList::NoList(_))), "{answer}");
+            assert!(matches!(ask(answer), Err(BrokenList::NoList(..))), "{answer}");
         }
         for end in [
             "<IsTruncated>TRUE</IsTruncated>",
@@ -256,7 +326,7 @@ mod tests {
     /// objects outside of the requested folder be read.
     #[test]
     fn a_part_without_fields_groups_and_other_folders_are_errors() {
-        let lists = Lists::default();
+        let lists = s3_lists();
         let ask = |query: &str, xml: &str| lists.checked(query, xml.as_bytes()).map(|_| ());
         let more = "<IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken>";
         for part in
@@ -264,7 +334,7 @@ mod tests {
         {
             assert!(ask("list-type=2", &list(&["a"], more)).is_ok());
             let asked = ask("continuation-token=1&list-type=2", part);
-            assert!(matches!(asked, Err(BrokenList::NoList(_))), "{part}");
+            assert!(matches!(asked, Err(BrokenList::NoList(..))), "{part}");
         }
         assert!(ask("list-type=2", &list(&["a"], more)).is_ok());
         let last = list(&[], "<IsTruncated>false</IsTruncated>");
@@ -281,7 +351,7 @@ mod tests {
     /// An object that two parts of a list name must not be read twice, nor a list without an end forever.
     #[test]
     fn objects_count_once_and_lists_end() {
-        let lists = Lists::default();
+        let lists = s3_lists();
         let mut number = 0;
         let mut ask = |keys: &[&str]| {
             number += 1;
@@ -291,13 +361,13 @@ mod tests {
             let query = if number == 1 { "list-type=2" } else { "continuation-token=x&list-type=2" };
             let part = lists.checked(query, list(keys, &end).as_bytes());
             part.map(|part| {
-                let part = List::read(&part).expect("a list");
+                let part = List::read(&part, &Dialect::S3).expect("a list");
                 part.objects.iter().map(|object| object.key().to_owned()).collect::<Vec<_>>()
             })
         };
         assert_eq!(ask(&["a", "b"]).ok(), Some(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(ask(&["b", "c"]).ok(), Some(vec!["c".to_owned()]));
-        assert!(matches!(ask(&["b", "c"]), Err(BrokenList::Repeated)));
+        assert!(matches!(ask(&["b", "c"]), Err(BrokenList::Repeated(_))));
         for _ in 0..EMPTY_PARTS_MAX {
             assert!(ask(&[]).is_ok());
         }
@@ -308,20 +378,21 @@ mod tests {
     #[test]
     fn keys_in_url_encoding_are_decoded() {
         let xml = list(&["a%2Fb+c%2B%E6%96%B0.jsonl"], "<EncodingType>url</EncodingType>");
-        let part = Lists::default().checked("list-type=2", xml.as_bytes()).expect("a list");
-        assert_eq!(List::read(&part).expect("a list").objects[0].key(), "a/b c+\u{65b0}.jsonl");
+        let part = s3_lists().checked("list-type=2", xml.as_bytes()).expect("a list");
+        assert_eq!(List::read(&part, &Dialect::S3).expect("a list").objects[0].key(), "a/b c+\u{65b0}.jsonl");
     }
 
     /// A single such key must not make all objects of its prefix unreadable.
     #[test]
     fn keys_that_cannot_be_represented_are_removed_and_remembered() {
-        let lists = Lists::default();
+        let lists = s3_lists();
         let odd = ["a//b.jsonl", "a/./b", "a/../b", "/a", "a&#x1;b", "a\u{7}b", "a/"];
         let sound = ["a/b.jsonl", "a &amp; b", "\u{65b0}"];
         let keys = [&odd[..3], &sound[..], &odd[3..]].concat();
         let kept = |xml: &str| {
             let kept =
-                List::read(&lists.checked("list-type=2", xml.as_bytes()).expect("a list")).expect("a list");
+                List::read(&lists.checked("list-type=2", xml.as_bytes()).expect("a list"), &Dialect::S3)
+                    .expect("a list");
             kept.objects.iter().map(|object| object.key().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(kept(&list(&keys, "")), ["a/b.jsonl", "a & b", "\u{65b0}"]);

@@ -1,4 +1,4 @@
-//! Reads and writes one part of a bucket's list of objects, as the S3 protocol sends it.
+//! Reads and writes one part of a bucket's list of objects, as the protocols of S3 and Azure send it.
 //!
 //! In: the XML of a part, with any prefix, comments and attributes, and keys in the url encoding that some gateways
 //! use unasked. Out: the content of the part, and its XML in the plain form that `object_store` reads. Cost: linear.
@@ -12,8 +12,61 @@ use quick_xml::events::Event;
 /// Maximum number of consecutive parts of a list without an object. Stores skip deleted objects in such parts.
 pub(super) const EMPTY_PARTS_MAX: usize = 1000;
 
-/// The root element of a list.
-const ROOT: &str = "ListBucketResult";
+/// How a store writes its lists.
+#[derive(Debug)]
+pub(super) struct Dialect {
+    /// The parameter of a query that asks for a list.
+    pub(super) request: &'static str,
+    /// The parameter with the token of the previous part.
+    pub(super) continuation: &'static str,
+    /// The name of the token in an answer.
+    pub(super) token: &'static str,
+    /// The root element.
+    root: &'static str,
+    /// The path from the root to an object.
+    object: &'static [&'static str],
+    /// The element with the key of an object.
+    key: &'static str,
+    /// The element with the other fields of an object. Empty if they are next to the key.
+    fields: &'static str,
+}
+
+impl Dialect {
+    /// The lists of S3 and Google Cloud Storage.
+    pub(super) const S3: Self = Self {
+        request: "list-type=2",
+        continuation: "continuation-token",
+        token: "NextContinuationToken",
+        root: "ListBucketResult",
+        object: &["Contents"],
+        key: "Key",
+        fields: "",
+    };
+
+    /// The lists of Azure.
+    #[cfg(feature = "az")]
+    pub(super) const AZURE: Self = Self {
+        request: "comp=list",
+        continuation: "marker",
+        token: "NextMarker",
+        root: "EnumerationResults",
+        object: &["Blobs", "Blob"],
+        key: "Name",
+        fields: "Properties",
+    };
+
+    /// The lists of the Hub, which are JSON.
+    #[cfg(feature = "hf")]
+    pub(super) const HUB: Self = Self {
+        token: "cursor",
+        continuation: "cursor",
+        request: "",
+        root: "",
+        object: &[],
+        key: "",
+        fields: "",
+    };
+}
 
 /// One part of a list.
 #[derive(Debug, Default)]
@@ -30,33 +83,51 @@ pub(super) struct List {
     pub(super) has_prefixes: bool,
 }
 
-/// An object of a list: names and values of its fields.
+/// An object of a list.
 #[derive(Debug, Default)]
-pub(super) struct ListedObject(Vec<(String, String)>);
+pub(super) struct ListedObject {
+    key: String,
+    /// Names and values of the other fields.
+    fields: Vec<(String, String)>,
+}
 
 impl ListedObject {
-    /// Returns the value of a field.
-    pub(super) fn field(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    #[cfg(feature = "hf")]
+    pub(super) fn new(key: String, bytes: u64) -> Self {
+        Self { key, fields: vec![("Size".to_owned(), bytes.to_string())] }
     }
 
     /// Returns the key.
     pub(super) fn key(&self) -> &str {
-        self.field("Key").unwrap_or_default()
+        &self.key
+    }
+
+    /// Returns the number of bytes.
+    pub(super) fn size(&self) -> Option<&str> {
+        let size = self.fields.iter().find(|(name, _)| name == "Size" || name == "Content-Length");
+        size.map(|(_, value)| value.as_str())
     }
 
     fn decode_key(&mut self) {
-        for (_, value) in self.0.iter_mut().filter(|(name, _)| name == "Key") {
-            // In this encoding, a space is a plus sign.
-            let spaced = value.replace('+', " ");
-            *value = percent_decode_str(&spaced).decode_utf8_lossy().into_owned();
+        // In this encoding, a space is a plus sign.
+        let spaced = self.key.replace('+', " ");
+        self.key = percent_decode_str(&spaced).decode_utf8_lossy().into_owned();
+    }
+
+    /// Stores the value of a field.
+    fn set(&mut self, name: &str, value: &str, dialect: &Dialect) {
+        match name {
+            name if name == dialect.key => value.clone_into(&mut self.key),
+            // Azure leaves out the quotes that requests and other answers have.
+            "Etag" if !value.starts_with('"') => self.fields.push((name.to_owned(), format!("\"{value}\""))),
+            _ => self.fields.push((name.to_owned(), value.to_owned())),
         }
     }
 }
 
 impl List {
     /// Reads a part. Returns `None` if it is not a whole list.
-    pub(super) fn read(xml: &[u8]) -> Option<Self> {
+    pub(super) fn read(xml: &[u8], dialect: &Dialect) -> Option<Self> {
         let mut reader = Reader::from_reader(xml);
         reader.config_mut().expand_empty_elements = true;
         let mut list = Self::default();
@@ -66,20 +137,23 @@ impl List {
             match reader.read_event().ok()? {
                 Event::Start(tag) => {
                     let name = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
-                    match names.len() {
-                        0 if name != ROOT || is_list => return None,
-                        0 => is_list = true,
-                        1 if name == "Contents" => list.objects.push(ListedObject::default()),
-                        _ => {}
+                    if names.is_empty() {
+                        if name != dialect.root || is_list {
+                            return None;
+                        }
+                        is_list = true;
                     }
                     names.push(name);
+                    if names[1..] == *dialect.object {
+                        list.objects.push(ListedObject::default());
+                    }
                     text.clear();
                 }
                 Event::Text(part) => text.push_str(&String::from_utf8_lossy(&part)),
                 Event::CData(part) => text.push_str(&String::from_utf8_lossy(&part)),
                 Event::GeneralRef(name) => push_reference(&mut text, &String::from_utf8_lossy(&name)),
                 Event::End(_) => {
-                    is_encoded |= list.set(&names, &text);
+                    is_encoded |= list.set(&names, &text, dialect);
                     names.pop();
                     text.clear();
                 }
@@ -96,40 +170,56 @@ impl List {
 
     /// Stores the value of the element at the path `names`. Returns true if the element says that keys are in url
     /// encoding.
-    fn set(&mut self, names: &[String], value: &str) -> bool {
+    fn set(&mut self, names: &[String], value: &str, dialect: &Dialect) -> bool {
         let names: Vec<&str> = names.iter().skip(1).map(String::as_str).collect();
-        match (names.as_slice(), self.objects.last_mut()) {
-            (["Contents", field], Some(object)) => object.0.push(((*field).to_owned(), value.to_owned())),
-            (["CommonPrefixes", ..], _) => self.has_prefixes = true,
-            (["IsTruncated"], _) => {
+        if let (Some(within), Some(object)) = (names.strip_prefix(dialect.object), self.objects.last_mut()) {
+            match within {
+                [name] => object.set(name, value, dialect),
+                [fields, name] if *fields == dialect.fields => object.set(name, value, dialect),
+                _ => {}
+            }
+            return false;
+        }
+        match names.as_slice() {
+            ["CommonPrefixes", ..] | ["Blobs", "BlobPrefix", ..] => self.has_prefixes = true,
+            ["IsTruncated"] => {
                 self.says_truncated = true;
                 let value = value.trim();
                 self.is_truncated =
                     !(value.is_empty() || value.eq_ignore_ascii_case("false") || value == "0");
             }
-            (["NextContinuationToken"], _) => {
+            [name] if *name == dialect.token => {
+                // Azure always writes it, and leaves it empty at the end.
+                self.says_truncated |= !dialect.fields.is_empty();
                 self.token = Some(value.to_owned()).filter(|token| !token.trim().is_empty());
             }
-            (["EncodingType"], _) => return value.trim().eq_ignore_ascii_case("url"),
+            ["EncodingType"] => return value.trim().eq_ignore_ascii_case("url"),
             _ => {}
         }
         false
     }
 
     /// Writes the part for `object_store`.
-    pub(super) fn to_xml(&self) -> Bytes {
+    pub(super) fn to_xml(&self, dialect: &Dialect) -> Bytes {
         let mut xml = String::new();
-        push_tag(&mut xml, "", ROOT);
+        let [folders @ .., object_tag] = dialect.object else { return Bytes::new() };
+        push_tag(&mut xml, "", dialect.root);
         push_element(&mut xml, "IsTruncated", if self.is_truncated { "true" } else { "false" });
         if let Some(token) = &self.token {
-            push_element(&mut xml, "NextContinuationToken", token);
+            push_element(&mut xml, dialect.token, token);
         }
+        folders.iter().for_each(|folder| push_tag(&mut xml, "", folder));
         for object in &self.objects {
-            xml.push_str("<Contents>");
-            object.0.iter().for_each(|(name, value)| push_element(&mut xml, name, value));
-            xml.push_str("</Contents>");
+            push_tag(&mut xml, "", object_tag);
+            push_element(&mut xml, dialect.key, &object.key);
+            let fields = Some(dialect.fields).filter(|name| !name.is_empty());
+            fields.into_iter().for_each(|name| push_tag(&mut xml, "", name));
+            object.fields.iter().for_each(|(name, value)| push_element(&mut xml, name, value));
+            fields.into_iter().for_each(|name| push_tag(&mut xml, "/", name));
+            push_tag(&mut xml, "/", object_tag);
         }
-        push_tag(&mut xml, "/", ROOT);
+        folders.iter().for_each(|folder| push_tag(&mut xml, "/", folder));
+        push_tag(&mut xml, "/", dialect.root);
         xml.into()
     }
 }
@@ -166,20 +256,26 @@ pub(super) enum BrokenList {
     )]
     NoToken,
     #[error(
-        "the store's list of objects is circular (NextContinuationToken is repeated, or all keys of a part \
-         are); name objects or smaller prefixes one by one, or use another gateway"
+        "the store's list of objects is circular ({0} is repeated, or all keys of a part are); name objects or smaller \
+         prefixes one by one, or use another gateway"
     )]
-    Repeated,
+    Repeated(&'static str),
     #[error(
         "the store reports that more objects follow, but names none in {EMPTY_PARTS_MAX} parts of its list; name objects or \
          smaller prefixes one by one, or use another gateway"
     )]
     Empty,
     #[error(
-        "the store's answer is not a complete list of objects; it begins with {0:?}; check AWS_ENDPOINT_URL, and whether a \
-         proxy or a log-in page answers instead of the store; then run again"
+        "the store's answer is not a complete list of objects; it begins with {0:?}; check {1}, and whether a proxy or \
+         a log-in page answers instead of the store; then run again"
     )]
-    NoList(String),
+    NoList(String, &'static str),
+    #[cfg(feature = "hf")]
+    #[error(
+        "the Hub's answer names no commit; it begins with {0:?}; check {1}, and whether a proxy or a log-in page \
+         answers instead of the Hub; then run again"
+    )]
+    NoCommit(String, &'static str),
     #[error(
         "the store's answer lists common prefixes, which were not requested, instead of the objects below them; name \
          smaller prefixes one by one, or use another gateway"
@@ -191,10 +287,10 @@ pub(super) enum BrokenList {
     )]
     OtherPrefix(String),
     #[error(
-        "the store's answer is longer than a list of 1,000 objects; check AWS_ENDPOINT_URL, and whether another server \
-         answers instead of the store; then run again"
+        "the store's answer is longer than a list of 1,000 objects; check {0}, and whether another server answers \
+         instead of the store; then run again"
     )]
-    TooLong,
+    TooLong(&'static str),
 }
 
 #[cfg(test)]
@@ -204,8 +300,8 @@ mod tests {
     #[test]
     fn references_are_decoded_once_and_unknown_ones_stay() {
         let key = "a&amp;lt;b&lt;&#65;&#x42;&#X43;&#x1;&other;&#xd800;<![CDATA[&amp;]]>";
-        let xml = format!("<{ROOT}><Contents><Key>{key}</Key></Contents></{ROOT}>");
-        let list = List::read(xml.as_bytes()).expect("a list");
+        let xml = format!("<ListBucketResult><Contents><Key>{key}</Key></Contents></ListBucketResult>");
+        let list = List::read(xml.as_bytes(), &Dialect::S3).expect("a list");
         assert_eq!(list.objects[0].key(), "a&lt;b<ABC\u{1}&other;&#xd800;&amp;");
     }
 }

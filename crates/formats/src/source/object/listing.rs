@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use glob::{MatchOptions, Pattern};
 use object_store::path::Path as Key;
-use object_store::{ObjectMeta, ObjectStore};
 
-use super::failure::Failure;
-use super::http::next;
-use super::{Bucket, Object, ObjectName};
+use super::bucket::Bucket;
+use super::{Object, ObjectName};
 use crate::source::fetch::wait;
 
 /// The objects that an input stands for.
@@ -57,7 +55,7 @@ pub(crate) fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> 
         let (keys, unnameable) = keys(&bucket, &folder)?;
         let found = keys.into_iter().map(|key| {
             let within = key.strip_prefix(&below).unwrap_or(&key).to_owned();
-            (path(&bucket, &key), within)
+            (bucket.object(&key).into(), within)
         });
         let found = Objects::Below(found.collect());
         let problem = "no object has this name, and there is none in a folder of this name";
@@ -69,7 +67,8 @@ pub(crate) fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> 
     let pattern = Pattern::new(name.key).map_err(wrong)?;
     let folder = name.key[..varies].rsplit_once('/').map_or("", |(folder, _)| folder);
     let (keys, mut unnameable) = keys(&bucket, &ObjectName { key: folder, ..name }.key()?)?;
-    let matching = keys.iter().filter(|key| pattern.matches_with(key, options)).map(|key| path(&bucket, key));
+    let matching =
+        keys.iter().filter(|key| pattern.matches_with(key, options)).map(|key| bucket.object(key).into());
     let objects = Objects::Matching(matching.collect());
     unnameable.retain(|key| pattern.matches_with(key, options));
     some(Listed { objects, unnameable }, "no object has this name, and as a pattern it matches no object")
@@ -80,17 +79,8 @@ pub(crate) fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> 
 fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<(Vec<String>, Vec<String>)> {
     let listing = Arc::clone(bucket);
     let below = folder.clone();
-    let metas = wait(async move {
-        let prefix = (!below.as_ref().is_empty()).then_some(&below);
-        let mut objects = listing.store.list(prefix);
-        let mut metas: Vec<ObjectMeta> = Vec::new();
-        while let Some(meta) = next(&mut objects).await {
-            metas.push(meta?);
-        }
-        Ok(metas)
-    })?;
-    let failure =
-        |error| Failure { bucket: &bucket.name, key: folder.as_ref(), offset: None }.to_io_error(&error);
+    let metas = wait(async move { listing.list(&below).await })?;
+    let failure = |error| bucket.failure(folder, None).to_io_error(&error);
     // Some programs create empty objects with a slash at the end as folders.
     let metas = metas.map_err(failure)?.into_iter().filter(|meta| meta.size > 0);
     let mut keys: Vec<String> = metas
@@ -102,10 +92,6 @@ fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<(Vec<String>, Vec<Stri
         .collect();
     keys.sort_unstable();
     Ok((keys, bucket.lists.take_unnameable()))
-}
-
-fn path(bucket: &Bucket, key: &str) -> PathBuf {
-    ObjectName { bucket: &bucket.name, key }.to_string().into()
 }
 
 fn some(found: Listed, problem: &str) -> io::Result<Listed> {

@@ -1,4 +1,5 @@
-//! Reads objects in S3 and in stores with the same protocol.
+//! Reads objects in S3, Google Cloud Storage, Azure and stores with the same protocols, and files of datasets in the
+//! Hugging Face Hub. How these differ is data in [`scheme`], their clients are in [`bucket`], the [`hub`] is apart.
 //!
 //! In: names such as `s3://bucket/key`. Out: bytes at any position ([`Object::fetch`]), which [`blocks`]
 //! reads ahead, and the objects that a name stands for ([`listing`]). Credentials, region and endpoint come
@@ -9,25 +10,29 @@
 //! stores ignore the request's condition or have no entity tags. Memory: a few hundred bytes per object.
 
 pub(crate) mod blocks;
+mod bucket;
 mod environment;
 mod failure;
 mod http;
+#[cfg(feature = "hf")]
+mod hub;
 mod list;
 pub(crate) mod listing;
+mod scheme;
 
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path as Key;
-use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, ObjectMeta, ObjectStoreExt};
 
+use bucket::Bucket;
 use failure::Failure;
-use http::{Connector, Lists};
+use scheme::Scheme;
 
 use super::fetch::{Fetch, wait};
 
@@ -70,17 +75,10 @@ impl Facts {
     }
 }
 
-/// A bucket, and the client for it.
-#[derive(Debug)]
-struct Bucket {
-    name: String,
-    store: AmazonS3,
-    lists: Arc<Lists>,
-}
-
 /// The name of one or several objects, split into its parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 struct ObjectName<'a> {
+    scheme: &'static Scheme,
     bucket: &'a str,
     key: &'a str,
 }
@@ -102,18 +100,15 @@ impl Object {
     /// There is no such object, or the request to its store fails.
     pub(crate) fn at(path: &Path) -> io::Result<Arc<Self>> {
         let name = ObjectName::parse(path)?;
-        if let Some(object) = known().objects.get(&name.to_string()) {
+        let (key, bucket) = (name.key()?, name.bucket()?);
+        if let Some(object) = known().objects.get(&bucket.object(name.key)) {
             return Ok(Arc::clone(object));
         }
-        let key = name.key()?;
-        let bucket = name.bucket()?;
         let meta = wait({
             let (bucket, key) = (Arc::clone(&bucket), key.clone());
             async move { bucket.store.head(&key).await }
         })?;
-        let failure =
-            |error| Failure { bucket: &bucket.name, key: key.as_ref(), offset: None }.to_io_error(&error);
-        Ok(Self::remember(&bucket, meta.map_err(failure)?))
+        Ok(Self::remember(&bucket, meta.map_err(|error| bucket.failure(&key, None).to_io_error(&error))?))
     }
 
     /// Returns the object with this name without asking the store. Meant for single ranges of many objects,
@@ -124,13 +119,14 @@ impl Object {
     pub(crate) fn unseen(path: &Path) -> io::Result<Arc<Self>> {
         let name = ObjectName::parse(path)?;
         let (bucket, key) = (name.bucket()?, name.key()?);
+        let known_as = bucket.object(name.key);
         let new = || Arc::new(Self { bucket, key, is_looked_up: false, first: OnceLock::new() });
-        Ok(Arc::clone(known().unseen.entry(name.to_string()).or_insert_with(new)))
+        Ok(Arc::clone(known().unseen.entry(known_as).or_insert_with(new)))
     }
 
     /// Stores the facts that a store has returned about an object.
     fn remember(bucket: &Arc<Bucket>, meta: ObjectMeta) -> Arc<Self> {
-        let name = ObjectName { bucket: &bucket.name, key: meta.location.as_ref() }.to_string();
+        let name = bucket.object(meta.location.as_ref());
         let first = OnceLock::from(Facts::new(&meta));
         let object = Self { bucket: Arc::clone(bucket), key: meta.location, is_looked_up: true, first };
         Arc::clone(known().objects.entry(name).or_insert_with(|| Arc::new(object)))
@@ -167,8 +163,7 @@ impl Object {
             if_match: self.version().map(str::to_owned),
             ..GetOptions::default()
         };
-        let failure =
-            Failure { bucket: &self.bucket.name, key: self.key.as_ref(), offset: Some(range.start) };
+        let failure = self.bucket.failure(&self.key, Some(range.start));
         let get = async {
             let answer = self.bucket.store.get_opts(&self.key, options).await?;
             let facts = Facts::new(&answer.meta);
@@ -190,13 +185,13 @@ impl<'a> ObjectName<'a> {
         let Some(name) = path.to_str() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of an object must be UTF-8"));
         };
-        let name = name.strip_prefix("s3://").unwrap_or_default();
-        let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
+        let (scheme, rest) = Scheme::parse(name)?;
+        let (bucket, key) = scheme.split(rest);
         if bucket.is_empty() {
-            let problem = "the name has no bucket; expected s3://BUCKET/KEY";
+            let problem = format!("the name has no {}; expected {}", scheme.container, scheme.form);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
-        Ok(Self { bucket, key })
+        Ok(Self { scheme, bucket, key })
     }
 
     fn key(&self) -> io::Result<Key> {
@@ -207,26 +202,28 @@ impl<'a> ObjectName<'a> {
     }
 
     fn bucket(&self) -> io::Result<Arc<Bucket>> {
-        if let Some(bucket) = known().buckets.get(self.bucket) {
+        let name = format!("{}://{}", self.scheme.name, self.bucket);
+        if let Some(bucket) = known().buckets.get(&name) {
             return Ok(Arc::clone(bucket));
         }
-        environment::check(self.bucket)?;
-        let lists = Arc::<Lists>::default();
-        let builder = AmazonS3Builder::from_env().with_bucket_name(self.bucket);
-        let store = builder.with_http_connector(Connector(Arc::clone(&lists))).build();
-        let wrong = |error: object_store::Error| {
-            let problem = format!("s3://{}: {error}; check the environment variables AWS_…", self.bucket);
-            io::Error::new(io::ErrorKind::InvalidInput, problem)
-        };
-        let bucket = Arc::new(Bucket { name: self.bucket.to_owned(), store: store.map_err(wrong)?, lists });
-        known().buckets.insert(self.bucket.to_owned(), Arc::clone(&bucket));
-        Ok(bucket)
+        let bucket = Arc::new(Bucket::connect(self.scheme, self.bucket)?);
+        let mut known = known();
+        // The name with the commit means the same dataset.
+        known.buckets.insert(format!("{}://{}", self.scheme.name, bucket.name), Arc::clone(&bucket));
+        Ok(Arc::clone(known.buckets.entry(name).or_insert(bucket)))
     }
 }
 
-impl std::fmt::Display for ObjectName<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "s3://{}/{}", self.bucket, self.key)
+/// Returns the name with the version that this run reads: that of a dataset has the commit of its revision. The names
+/// of other stores have no version.
+///
+/// # Errors
+/// The name is not valid, or the Hub does not have the dataset.
+pub(crate) fn pinned(path: &Path) -> io::Result<PathBuf> {
+    let name = ObjectName::parse(path)?;
+    match name.scheme.name {
+        "hf" => Ok(name.bucket()?.object(name.key).into()),
+        _ => Ok(path.to_owned()),
     }
 }
 
