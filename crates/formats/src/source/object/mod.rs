@@ -31,7 +31,6 @@ use object_store::path::Path as Key;
 use object_store::{GetOptions, ObjectMeta, ObjectStoreExt};
 
 use bucket::Bucket;
-use failure::Failure;
 use scheme::Scheme;
 
 use super::fetch::{Fetch, wait};
