@@ -17,6 +17,17 @@ impl StepError {
     pub fn new(message: impl Into<String>) -> Self {
         Self { step: message.into(), source: None }
     }
+
+    /// Returns the text of any error, followed by its causes.
+    #[must_use]
+    pub fn with_causes(error: &dyn Error) -> String {
+        let (mut text, mut cause) = (error.to_string(), error.source());
+        while let Some(error) = cause {
+            text.extend([": ", &error.to_string()]);
+            cause = error.source();
+        }
+        text
+    }
 }
 
 /// Names the step that failed. The error or the missing value is the reason.
@@ -52,15 +63,4 @@ impl<T> Context<T> for Option<T> {
     fn with_context(self, step: impl FnOnce() -> String) -> Result<T, StepError> {
         self.ok_or_else(|| StepError { step: step(), source: None })
     }
-}
-
-/// Returns the text of an error, followed by its causes.
-#[must_use]
-pub fn with_causes(error: &dyn Error) -> String {
-    let (mut text, mut cause) = (error.to_string(), error.source());
-    while let Some(error) = cause {
-        text.extend([": ", &error.to_string()]);
-        cause = error.source();
-    }
-    text
 }

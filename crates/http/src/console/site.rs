@@ -13,7 +13,7 @@ use super::render::saved::{self as looked_up, Links};
 use super::render::start::{self, Offers};
 use super::saved::{Saved, Wanted};
 use crate::answer::Answer;
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_pipeline::comparison::{Comparer, Side};
 use leitong_pipeline::document::is_text_file;
 use leitong_text::page::{Body, Hints, Page};
@@ -130,7 +130,7 @@ impl Site {
         } else {
             let cluster = Wanted::cluster(wanted);
             let found = saved.look_up(cluster.unwrap_or(Wanted::Page(wanted))).map_err(|error| {
-                let detail = with_causes(&error);
+                let detail = StepError::with_causes(&error);
                 Refused::new(
                     StatusCode::SERVICE_UNAVAILABLE,
                     "The table cannot be read",
@@ -224,7 +224,7 @@ impl Site {
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "The files cannot be read",
                 "无法读取文件",
-                with_causes(&*error),
+                StepError::with_causes(&*error),
             )),
         }
     }

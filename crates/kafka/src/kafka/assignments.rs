@@ -25,7 +25,7 @@ use crate::kafka::client::CALL_TIMEOUT;
 use crate::kafka::error::{Error, Result};
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
-use leitong_base::error::{Context, with_causes};
+use leitong_base::error::{Context, StepError};
 use leitong_cluster::log::TopicIds;
 use leitong_graph::telemetry::health::StageHealth;
 use leitong_graph::telemetry::metrics;
@@ -103,7 +103,7 @@ impl ConsumerContext for PagesContext {
             _ => self.revoked(consumer, partitions),
         };
         if let Err(error) = result {
-            self.shared.fail(with_causes(&error));
+            self.shared.fail(StepError::with_causes(&error));
             if is_final(&error) {
                 self.shared.lock().refused = Some(error);
             }
@@ -158,7 +158,7 @@ impl PagesContext {
                 Err(error) => {
                     tracing::info!(
                         "assigned partitions are not read yet; asking the brokers again: {}",
-                        with_causes(&error)
+                        StepError::with_causes(&error)
                     );
                     self.health.tick();
                     backoff(Duration::from_millis(500));

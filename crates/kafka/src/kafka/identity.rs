@@ -19,7 +19,7 @@ use super::topic_id::{Described, describe};
 use crate::backoff::{ask_until, backoff};
 use crate::kafka::error::{Error, Result, refused};
 use crate::kafka::events::ClientEvents;
-use leitong_base::error::{Context, with_causes};
+use leitong_base::error::{Context, StepError};
 use leitong_cluster::log::{Replaced, TopicId, TopicIds};
 use leitong_pipeline::config::kafka::KafkaConfig;
 
@@ -82,7 +82,10 @@ impl TopicWatch {
     pub(crate) fn run(&self, wait: impl Fn(Duration) -> bool) {
         while !wait(INTERVAL) {
             if let Err(error) = self.ask() {
-                tracing::debug!("no answer about topic ids; asking again: {}", with_causes(&error));
+                tracing::debug!(
+                    "no answer about topic ids; asking again: {}",
+                    StepError::with_causes(&error)
+                );
             }
             // The client's reports wait in a queue until they are taken out.
             while self.client.poll(Duration::ZERO).is_some() {}

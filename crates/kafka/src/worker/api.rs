@@ -11,7 +11,7 @@ use super::ports::World;
 use super::role::ClusterRole;
 use super::tables::WorkerTables;
 use crate::kafka::error::Result;
-use leitong_base::error::{Context, with_causes};
+use leitong_base::error::{Context, StepError};
 use leitong_graph::thread_count;
 use leitong_http::api::ApiPort;
 use leitong_http::api::Core;
@@ -83,7 +83,7 @@ impl Drop for LookUpApi {
         let Some(served) = self.served.take() else { return };
         match self.runtime.block_on(served) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!("look-ups: {}", with_causes(&error)),
+            Ok(Err(error)) => tracing::error!("look-ups: {}", StepError::with_causes(&error)),
             Err(error) => tracing::error!("look-ups: internal error in Leitong: {error}"),
         }
     }

@@ -14,7 +14,7 @@ use crate::kafka::identity::TopicWatch;
 use crate::kafka::rights;
 use crate::kafka::topic_id::Operation;
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_http::api::Token;
 use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::ApiConfig;
@@ -80,7 +80,7 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
             counts
         }
         Err(error) => {
-            findings.refused("brokers", with_causes(&error));
+            findings.refused("brokers", StepError::with_causes(&error));
             return findings.0;
         }
     };
@@ -182,7 +182,7 @@ impl Findings {
     fn rights(&mut self, config: &KafkaConfig, roles: Roles) {
         let before = self.0.len();
         if let Err(error) = self.rights_on_topics(config, roles) {
-            self.refused("rights", with_causes(&error));
+            self.refused("rights", StepError::with_causes(&error));
         }
         let groups = [
             (roles.fingerprint, client::fingerprint_group(config), &config.topics.pages),
@@ -192,7 +192,10 @@ impl Findings {
             if let Err(error) = rights::read_offsets(config, group, topic) {
                 self.refused(
                     "rights",
-                    format!("consumer group {group}: {}; grant this user Read", with_causes(&error)),
+                    format!(
+                        "consumer group {group}: {}; grant this user Read",
+                        StepError::with_causes(&error)
+                    ),
                 );
             }
         }
@@ -246,7 +249,7 @@ impl Findings {
             .and_then(|topics| startup::refuse_another(config, stage, &topics, log_partitions, accepted));
         match compared {
             Ok(()) => self.right("tables", "made with these settings, or not created yet"),
-            Err(error) => self.refused("tables", with_causes(&error)),
+            Err(error) => self.refused("tables", StepError::with_causes(&error)),
         }
     }
 }

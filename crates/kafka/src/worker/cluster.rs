@@ -20,7 +20,7 @@ use crate::backoff::backoff;
 use crate::kafka::error::{Result, refused};
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_member::{Assignee, LogMember};
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_graph::telemetry::health::StageHealth;
 use leitong_graph::telemetry::metrics;
 use leitong_pipeline::FingerprintStage;
@@ -110,7 +110,7 @@ fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> Resu
         if let Err(error) = result {
             tracing::warn!(
                 "this instance has no log partitions until it has joined its group again: {}",
-                with_causes(&error)
+                StepError::with_causes(&error)
             );
             stop.wait(Duration::from_secs(1));
         }

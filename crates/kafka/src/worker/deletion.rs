@@ -20,7 +20,7 @@ use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::error::Result;
 use crate::kafka::ports::{ReadMode, Reader};
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_graph::telemetry::metrics;
 
 /// Maximum ratio of unexpired to expired centroids at which expired ones are deleted.
@@ -64,7 +64,7 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &St
                     tracing::warn!(
                         partition,
                         "changelog: the topic keeps growing, because expired records cannot be deleted: {}",
-                        with_causes(&error)
+                        StepError::with_causes(&error)
                     );
                 }
             }

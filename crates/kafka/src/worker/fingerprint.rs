@@ -20,7 +20,7 @@ use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_writer::LogProducer;
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::{Assigned, PageConsumer, PageOrigin};
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_graph::Permit;
 use leitong_graph::SinkEnd;
 use leitong_graph::telemetry::health::StageHealth;
@@ -59,9 +59,9 @@ impl PageSessions<'_> {
         };
         if let Some(why) = refused {
             metrics::halted("pages", true);
-            self.health.refuse(with_causes(&why));
+            self.health.refuse(StepError::with_causes(&why));
             while !self.stop.is_requested() {
-                tracing::error!("pages are not read: {}", with_causes(&why));
+                tracing::error!("pages are not read: {}", StepError::with_causes(&why));
                 self.health.tick();
                 self.stop.wait(Duration::from_secs(60));
             }

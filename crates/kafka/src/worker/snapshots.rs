@@ -18,7 +18,7 @@ use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::error::{Result, refused};
 use crate::kafka::ports::{ReadMode, Reader, Record};
-use leitong_base::error::{Context, with_causes};
+use leitong_base::error::{Context, StepError};
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
@@ -41,7 +41,7 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, partitions_at_hand: impl Fn()
                     partition,
                     "cannot write snapshot {}, so a restart would read more of the changelog: {}",
                     snapshot.display(),
-                    with_causes(&error)
+                    StepError::with_causes(&error)
                 );
             }
         }

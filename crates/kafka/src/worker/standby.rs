@@ -21,7 +21,7 @@ use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::error::{Error, Result};
 use crate::kafka::ports::{ReadMode, Reader, Record, Step};
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_cluster::changelog::POSITION_KEY;
 use leitong_graph::telemetry::metrics;
 
@@ -64,7 +64,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
                 tracing::warn!(
                     partition,
                     "standby: the table is out of date until the changelog can be read; trying again: {}",
-                    with_causes(&error)
+                    StepError::with_causes(&error)
                 );
                 role.world.wait(stop, RETRY_PAUSE);
             }

@@ -11,7 +11,7 @@ use super::stop::Stop;
 use crate::kafka::error::Result;
 use crate::kafka::topic_id::Described;
 use crate::kafka::topics::{HEARD_WITHIN, Topics};
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_graph::telemetry::metrics;
 use leitong_pipeline::config::KafkaConfig;
 
@@ -25,7 +25,7 @@ pub(super) fn run(config: &KafkaConfig, stop: &Stop) {
         // New clients each time, since one that rests in between would keep taking a dead broker for the controller. The
         // clients of the stages report that brokers do not answer.
         if let Err(error) = Topics::new(config).and_then(|topics| check(&topics, config, &mut known)) {
-            tracing::debug!("the topics cannot be checked now: {}", with_causes(&error));
+            tracing::debug!("the topics cannot be checked now: {}", StepError::with_causes(&error));
         }
         if stop.wait(INTERVAL) {
             return;

@@ -59,7 +59,7 @@ use crate::worker::ports::World;
 use crate::worker::replica::TableReplica;
 use crate::worker::restore::{self, Restore, RestoredTable};
 use batch::Batch;
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::Restoration;
 use leitong_graph::telemetry::metrics;
@@ -156,11 +156,11 @@ impl<W: World> OwnedPartition<W> {
         let not_ready = |why: String| self.role.health.wait_for_unless(partition, why, is_left);
         match trouble {
             Trouble::Transient(error) => {
-                not_ready(with_causes(&error));
+                not_ready(StepError::with_causes(&error));
                 tracing::warn!(
                     partition,
                     "log partition: no verdicts for now; trying again: {}",
-                    with_causes(&error)
+                    StepError::with_causes(&error)
                 );
                 world.wait(&self.stop, RETRY_PAUSE);
             }

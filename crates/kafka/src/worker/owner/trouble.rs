@@ -1,7 +1,7 @@
 //! The reasons why an owner does not serve its partition. Each says what has to happen next.
 
 use crate::kafka::error::{Error, refused};
-use leitong_base::error::{StepError, with_causes};
+use leitong_base::error::StepError;
 use leitong_cluster::TableFault;
 use leitong_cluster::log::Replaced;
 use thiserror::Error;
@@ -12,7 +12,7 @@ use super::transaction::TransactionError;
 #[derive(Debug, Error)]
 pub(crate) enum Trouble {
     /// A transient error. The owner starts again by taking over.
-    #[error("{}", with_causes(.0))]
+    #[error("{}", StepError::with_causes(.0))]
     Transient(Error),
     /// Another instance took over the partition, or replaced this instance because it seemed to be dead.
     #[error("{0}")]

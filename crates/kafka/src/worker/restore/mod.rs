@@ -31,7 +31,7 @@ use crate::kafka::error::Error;
 use crate::kafka::ports::{ReadMode, Reader, Record};
 use crate::worker::log_partition::LogPartition;
 use crate::worker::restore::resume::{KnownOffsets, resume_at};
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_base::proto;
 use leitong_cluster::changelog::{Identity, RestoreError};
 use leitong_cluster::log::TopicIds;
@@ -209,7 +209,7 @@ fn read_on<W: World>(
                 tracing::warn!(
                     partition = owned.partition,
                     "log partition: no verdicts until the changelog can be read; trying again: {}",
-                    with_causes(&error)
+                    StepError::with_causes(&error)
                 );
                 // If the changelog no longer has the next records, a restore from its beginning does not
                 // need them.

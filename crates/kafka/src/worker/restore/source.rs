@@ -22,7 +22,7 @@ use crate::worker::positions;
 use crate::worker::replica::TableReplica;
 use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
-use leitong_base::error::with_causes;
+use leitong_base::error::StepError;
 use leitong_base::proto;
 use leitong_cluster::changelog::{Restoration, RestoreError};
 use leitong_graph::telemetry::metrics;
@@ -187,7 +187,7 @@ impl<W: World> ClusterRole<W> {
                 Err(error) => tracing::warn!(
                     partition = log_partition,
                     "the table on disk cannot be used: {why} (and it cannot be set aside: {})",
-                    with_causes(&error)
+                    StepError::with_causes(&error)
                 ),
             }
             return;
