@@ -161,7 +161,7 @@ fn objects_of_google_and_azure_are_read_as_files_are() {
         {
             let command = Cloud::start(kind, corpus.clone(), faults, |list| list);
             let input = name(kind, input);
-            let (run, found, copied) = outcome(command(), folder.path(), &[input.clone()]);
+            let (run, found, copied) = outcome(command(), folder.path(), std::slice::from_ref(&input));
             assert_eq!(run.status, 0, "{input}: {}", run.stderr);
             assert!(placeless(&found) == placeless(&verdicts) && copied == kept, "{input}");
             let first = found[0]["source"]["input"].as_str().expect("a name");

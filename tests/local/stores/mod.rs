@@ -47,12 +47,11 @@ fn corpus(folder: &Path) -> Objects {
     .into()
 }
 
+/// Files by name, with their contents.
+type Files = Vec<(PathBuf, Vec<u8>)>;
+
 /// Runs `dedup --keep` over `inputs`. Returns verdicts without their places, and documents by the names of their files.
-fn outcome(
-    mut command: Command,
-    folder: &Path,
-    inputs: &[String],
-) -> (Run, Vec<Value>, Vec<(PathBuf, Vec<u8>)>) {
+fn outcome(mut command: Command, folder: &Path, inputs: &[String]) -> (Run, Vec<Value>, Files) {
     let folder = tempfile::tempdir_in(folder).expect("a folder");
     let [verdicts, kept] = ["verdicts.jsonl", "kept/"].map(|name| folder.path().join(name));
     std::fs::create_dir(&kept).expect("a folder");
@@ -73,7 +72,7 @@ fn outcome(
 }
 
 /// Returns the outcome of a run over files with the contents of `objects`.
-fn outcome_of_files(folder: &Path, objects: &Objects) -> (Vec<Value>, Vec<(PathBuf, Vec<u8>)>) {
+fn outcome_of_files(folder: &Path, objects: &Objects) -> (Vec<Value>, Files) {
     // Empty objects are passed over, empty files are not.
     for (name, bytes) in objects.iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let path = folder.join("files").join(name);
