@@ -43,7 +43,7 @@ mod graph;
 #[cfg(feature = "program")]
 mod checkpoint;
 
-#[cfg(feature = "program")]
+#[cfg(feature = "kafka")]
 mod formats;
 
 #[cfg(feature = "kafka")]

@@ -1,7 +1,10 @@
 //! Signals: Ctrl-C and SIGTERM, for commands that run until the user stops them, and the limit on files.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "kafka")]
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,12 +35,14 @@ pub(super) fn signalled() -> anyhow::Result<impl Future<Output = ()>> {
 }
 
 /// Listener for Ctrl-C and SIGTERM.
+#[cfg(feature = "kafka")]
 pub(super) struct Interrupt {
     requested: Arc<AtomicBool>,
     /// Runs the listener until this value is dropped.
     _runtime: tokio::runtime::Runtime,
 }
 
+#[cfg(feature = "kafka")]
 impl Interrupt {
     /// Starts listening.
     pub(super) fn listen() -> anyhow::Result<Self> {

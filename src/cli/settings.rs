@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use leitong_formats::source::InputRules;
-use leitong_pipeline::config::Config;
-use leitong_pipeline::config::THREADS_MAX;
 use leitong_pipeline::config::detectors::DETECTORS;
 use leitong_pipeline::config::load;
-use leitong_pipeline::config::load::ConfigError;
-use leitong_pipeline::config::load::detectors_hint;
+use leitong_pipeline::config::load::{ConfigError, detectors_hint};
+use leitong_pipeline::config::{Config, THREADS_MAX};
 use leitong_text::page::mapping::Mapping;
 use leitong_text::segment::Segmenter;
 

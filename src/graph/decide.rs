@@ -4,12 +4,9 @@ use anyhow::anyhow;
 
 use super::write::Decided;
 use leitong_base::record::{Place, Timestamp};
-use leitong_graph::Permit;
-use leitong_graph::Sender;
-use leitong_graph::SinkEnd;
+use leitong_graph::{Permit, Sender, SinkEnd};
 use leitong_keep::sink::Milestone;
-use leitong_pipeline::ClusterStage;
-use leitong_pipeline::Fingerprinted;
+use leitong_pipeline::{ClusterStage, Fingerprinted};
 
 /// Sink end that runs the cluster stage on batches.
 pub(super) struct Decide<'a, O, M> {

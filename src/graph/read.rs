@@ -5,8 +5,7 @@ use std::mem;
 use anyhow::Context;
 
 use leitong_formats::source::{Record, Source};
-use leitong_graph::Load;
-use leitong_graph::SourceEnd;
+use leitong_graph::{Load, SourceEnd};
 
 /// Source end that reads records of files.
 pub(super) struct Files<'a> {

@@ -1,10 +1,8 @@
 //! Writes conclusions, and flushes whenever no more are waiting.
 
 use leitong_cluster::verdict::Conclusion;
-use leitong_graph::Permit;
-use leitong_graph::Receiver;
-use leitong_keep::sink::Milestone;
-use leitong_keep::sink::Sink;
+use leitong_graph::{Permit, Receiver};
+use leitong_keep::sink::{Milestone, Sink};
 
 /// The conclusions of a batch.
 pub(super) struct Decided {

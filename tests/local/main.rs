@@ -1,7 +1,7 @@
 //! Tests without a broker: commands, formats, extraction, the console and the HTTP API, and the promises of
 //! sources and documentation. One program, so it is linked once and its tests run in parallel.
 
-#[cfg(feature = "s3")]
+#[cfg(feature = "stores")]
 mod archives;
 mod arrow;
 mod audit;
@@ -57,7 +57,7 @@ mod shards;
 mod site;
 mod size;
 mod source_metadata;
-#[cfg(all(feature = "gs", feature = "az", feature = "hf"))]
+#[cfg(feature = "stores")]
 mod stores;
 mod streams;
 mod style;

@@ -465,7 +465,7 @@ fn a_pipe_in_a_mirror_is_skipped() {
 }
 
 /// An address with an invalid port must not make the program panic.
-#[cfg(feature = "s3")]
+#[cfg(feature = "stores")]
 #[test]
 fn an_invalid_address_of_a_store_is_named() {
     let mut command = leitong();

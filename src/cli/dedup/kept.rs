@@ -13,13 +13,9 @@ use crate::cli::files::outputs::without_compression;
 use crate::cli::settings::share;
 use crate::cli::settings::wrong;
 use leitong_formats::source::is_object;
-use leitong_keep::Field;
-use leitong_keep::LostMax;
-use leitong_keep::Options;
-use leitong_keep::Prefer;
-use leitong_pipeline::CompressedTexts;
-use leitong_pipeline::WrittenForm;
+use leitong_keep::{Field, LostMax, Options, Prefer};
 use leitong_pipeline::config::Config;
+use leitong_pipeline::{CompressedTexts, WrittenForm};
 
 /// The option that writes a receipt.
 pub(crate) const RECEIPT: &str = "--receipt";

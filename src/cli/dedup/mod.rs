@@ -35,20 +35,11 @@ use leitong_formats::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Skipped,
     Source, WarcBase, is_object,
 };
-use leitong_keep::Checkpoints;
-use leitong_keep::Keeping;
-use leitong_keep::Options;
-use leitong_keep::TableOfRun;
-use leitong_keep::sink::Counts;
-use leitong_keep::sink::DeadLetters;
-use leitong_keep::sink::FileSink;
-use leitong_keep::sink::WholeLines;
-use leitong_pipeline::ClusterStage;
-use leitong_pipeline::FingerprintStage;
-use leitong_pipeline::Fingerprinted;
-use leitong_pipeline::PageReader;
+use leitong_keep::sink::{Counts, DeadLetters, FileSink, WholeLines};
+use leitong_keep::{Checkpoints, Keeping, Options, TableOfRun};
 use leitong_pipeline::config::Config;
 use leitong_pipeline::config::hash::reading_hash;
+use leitong_pipeline::{ClusterStage, FingerprintStage, Fingerprinted, PageReader};
 use leitong_store::snapshot::{TableDir, TableSettings};
 use progress::Progress;
 

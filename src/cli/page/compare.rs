@@ -14,10 +14,10 @@ use crate::cli::page::pages;
 use crate::cli::settings::{ComparedDetector, Wrong, wrong};
 use leitong_base::record::Outcome;
 use leitong_base::terminal;
-use leitong_http::console::Language;
-use leitong_http::console::file_of_comparison;
-use leitong_pipeline::comparison::plain;
-use leitong_pipeline::comparison::{Compared, Comparer, Comparison, Opinion, PairVerdict, Related, Side};
+use leitong_http::console::{Language, file_of_comparison};
+use leitong_pipeline::comparison::{
+    Compared, Comparer, Comparison, Opinion, PairVerdict, Related, Side, plain,
+};
 use leitong_pipeline::config::Config;
 use leitong_text::difference::{Difference, cell, clip, wrap};
 use leitong_text::page::Page;

@@ -16,13 +16,10 @@ use crate::cli::settings::wrong;
 use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_formats::source::Input;
-use leitong_keep::sink::Counts;
-use leitong_keep::sink::WholeLines;
+use leitong_keep::sink::{Counts, WholeLines};
 use leitong_pipeline::config::Config;
 use leitong_pipeline::document;
-use leitong_pipeline::document::Charset;
-use leitong_pipeline::document::DecodedDocument;
-use leitong_pipeline::document::is_text_file;
+use leitong_pipeline::document::{Charset, DecodedDocument, is_text_file};
 use leitong_text::extract::{Document, Extractor, Paragraph, ParagraphKind};
 use leitong_text::page::{Hints, Page};
 

@@ -14,9 +14,7 @@ use crate::cli::settings;
 use crate::cli::settings::Wrong;
 use crate::cli::settings::wrong;
 use leitong_base::terminal;
-use leitong_http::console::ConsolePort;
-use leitong_http::console::{FindPage, Site};
-use leitong_http::console::{Saved, Wanted};
+use leitong_http::console::{ConsolePort, FindPage, Saved, Site, Wanted};
 use leitong_pipeline::comparison::Comparer;
 
 #[derive(Debug, Args)]

@@ -13,12 +13,9 @@ use crate::cli::settings::{self, Wrong};
 use crate::formats::{FORMATS, Format, VERDICT, Versions};
 use leitong_base::terminal;
 use leitong_graph::thread_count;
-use leitong_kafka::Limits;
-use leitong_kafka::check;
-use leitong_kafka::{Accepted, Roles};
+use leitong_kafka::{Accepted, Limits, Roles, check};
 use leitong_pipeline::FingerprintStage;
-use leitong_pipeline::config::Config;
-use leitong_pipeline::config::redact;
+use leitong_pipeline::config::{Config, redact};
 
 /// Settings whose values may be secrets, and are left out.
 const NOT_SHOWN: [&str; 1] = ["kafka.properties"];

@@ -13,16 +13,10 @@ use crate::cli::settings::{self, Wrong, wrong};
 use leitong_base::terminal;
 use leitong_cluster::Position;
 use leitong_cluster::log::Watermarks;
-use leitong_kafka::ReplayFrom;
-use leitong_kafka::Topics;
-use leitong_kafka::replay;
-use leitong_keep::sink::Counts;
-use leitong_keep::sink::DeadLetters;
-use leitong_keep::sink::FileSink;
-use leitong_keep::sink::Sink;
+use leitong_kafka::{ReplayFrom, Topics, replay};
+use leitong_keep::sink::{Counts, DeadLetters, FileSink, Sink};
 use leitong_pipeline::FingerprintStage;
-use leitong_pipeline::config::Config;
-use leitong_pipeline::config::KafkaConfig;
+use leitong_pipeline::config::{Config, KafkaConfig};
 use leitong_store::snapshot::{TableDir, TableSettings};
 
 #[derive(Debug, Args)]

@@ -8,8 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::files::documents;
 use crate::cli::settings::{self, wrong};
 use leitong_base::terminal;
-use leitong_kafka::{Accepted, Roles};
-use leitong_kafka::{Finding, Grade, check};
+use leitong_kafka::{Accepted, Finding, Grade, Roles, check};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -16,8 +16,7 @@ use crate::tap::UNREADABLE;
 use crate::tap::format_line;
 use leitong_base::record::Timestamp;
 use leitong_base::terminal;
-use leitong_kafka::Received;
-use leitong_kafka::{Start, Tail};
+use leitong_kafka::{Received, Start, Tail};
 
 /// Time to wait before the topics and Ctrl-C are checked again, if no message has arrived.
 const WAIT: Duration = Duration::from_millis(100);

@@ -7,8 +7,7 @@ use clap::{Args, Subcommand};
 
 use crate::cli::files::documents;
 use crate::cli::settings;
-use leitong_kafka::CALL_TIMEOUT;
-use leitong_kafka::Topics;
+use leitong_kafka::{CALL_TIMEOUT, Topics};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

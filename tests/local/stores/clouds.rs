@@ -26,7 +26,7 @@ struct Cloud {
     objects: Objects,
     /// Requests that still fail: every second one as too many, the others with a broken connection.
     faults: AtomicUsize,
-    /// What is wrong with each list.
+    /// The fault of each list.
     list: fn(String) -> String,
     /// The keys that were asked for.
     asked: Mutex<Vec<String>>,

@@ -41,7 +41,7 @@ struct Hub {
     files: Vec<BTreeMap<String, Vec<u8>>>,
     /// The number of the commit that `main` is, and will be after the next request for content.
     main: Mutex<(usize, usize)>,
-    /// What goes wrong, by the part of the address that it concerns.
+    /// Faults, by the part of the address that each concerns.
     faults: Mutex<Vec<(&'static str, Fault)>>,
     /// The addresses that were asked for, those of the host of content with its name.
     asked: Mutex<Vec<String>>,

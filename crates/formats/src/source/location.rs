@@ -1,7 +1,7 @@
 //! The location of an input: a file, or an object in a store.
 //!
 //! Only this module and [`object`](super::object) distinguish the two. Stores are available only in builds
-//! with their features.
+//! with the feature `stores`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ use super::machine_error::MachineError;
 use super::object::{Object, blocks::Blocks, blocks::BlocksReader};
 use super::stamp::Stamp;
 
-/// The part of object names before `://`, which is also the name of the feature.
+/// The part of object names before `://`.
 const SCHEMES: [&str; 4] = ["s3", "gs", "az", "hf"];
 
 /// Returns true if an input names one or several objects in a store.
@@ -76,8 +76,10 @@ impl Location {
     /// # Errors
     /// This build does not support stores.
     #[cfg(not(feature = "stores"))]
-    pub(crate) fn object(path: &Path) -> io::Result<Self> {
-        Err(without_feature(path.to_string_lossy().split(':').next().unwrap_or_default()))
+    pub(crate) fn object(_: &Path) -> io::Result<Self> {
+        let problem = "this program was built without the feature `stores` and can only read files; build it with \
+                       `cargo build --release --features stores`, or fetch the objects first";
+        Err(io::Error::new(io::ErrorKind::Unsupported, problem))
     }
 
     /// Returns the size in bytes. `None` if it is unknown, or the location is not a regular file.
@@ -176,15 +178,6 @@ impl Location {
             Self::Object(object) => Ok(Stored::Object(Arc::new(Blocks::at_any_place(object)))),
         }
     }
-}
-
-/// Creates the error for builds that do not support a kind of store.
-pub(super) fn without_feature(feature: &str) -> io::Error {
-    let problem = format!(
-        "this program was built without the feature `{feature}`; build it with `cargo build --release --features \
-         {feature}`, or fetch the objects first"
-    );
-    io::Error::new(io::ErrorKind::Unsupported, problem)
 }
 
 /// Creates the error for a file that loses bytes while it is read.

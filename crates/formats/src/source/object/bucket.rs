@@ -9,7 +9,6 @@ use object_store::{ObjectMeta, ObjectStore};
 use super::environment;
 use super::failure::Failure;
 use super::http::{Connector, Lists, next};
-#[cfg(feature = "hf")]
 use super::hub::Hub;
 use super::scheme::Scheme;
 
@@ -22,7 +21,6 @@ pub(super) struct Bucket {
     pub(super) store: Box<dyn ObjectStore>,
     pub(super) lists: Arc<Lists>,
     /// The part of the Hub's interface that `store` does not have.
-    #[cfg(feature = "hf")]
     hub: Option<Arc<Hub>>,
 }
 
@@ -34,7 +32,6 @@ impl Bucket {
     pub(super) fn connect(scheme: &'static Scheme, name: &str) -> io::Result<Self> {
         environment::check(scheme, name)?;
         let lists = Arc::new(Lists::new(scheme));
-        #[cfg(feature = "hf")]
         if scheme.name == "hf" {
             let (hub, store) = Hub::connect(scheme, name)?;
             let name = hub.name();
@@ -46,14 +43,7 @@ impl Bucket {
                 format!("{}://{name}: {error}; check the environment variables {variables}_…", scheme.name);
             io::Error::new(io::ErrorKind::InvalidInput, problem)
         })?;
-        Ok(Self {
-            scheme,
-            name: name.to_owned(),
-            store,
-            lists,
-            #[cfg(feature = "hf")]
-            hub: None,
-        })
+        Ok(Self { scheme, name: name.to_owned(), store, lists, hub: None })
     }
 
     /// Returns the name of the object with this key.
@@ -68,7 +58,6 @@ impl Bucket {
 
     /// Lists all objects below `folder`.
     pub(super) async fn list(&self, folder: &Key) -> object_store::Result<Vec<ObjectMeta>> {
-        #[cfg(feature = "hf")]
         if let Some(hub) = &self.hub {
             return hub.list(folder, &self.lists).await;
         }
@@ -84,27 +73,17 @@ impl Bucket {
 /// Creates the client of `object_store`.
 fn open(scheme: &Scheme, name: &str, connector: Connector) -> object_store::Result<Box<dyn ObjectStore>> {
     let store: Box<dyn ObjectStore> = match scheme.name {
-        #[cfg(feature = "gs")]
         "gs" => {
             let builder = object_store::gcp::GoogleCloudStorageBuilder::from_env().with_bucket_name(name);
             Box::new(builder.with_http_connector(connector).build()?)
         }
-        #[cfg(feature = "az")]
         "az" => {
             let builder = object_store::azure::MicrosoftAzureBuilder::from_env().with_container_name(name);
             Box::new(builder.with_http_connector(connector).build()?)
         }
-        #[cfg(feature = "s3")]
         _ => {
             let builder = object_store::aws::AmazonS3Builder::from_env().with_bucket_name(name);
             Box::new(builder.with_http_connector(connector).build()?)
-        }
-        #[cfg(not(feature = "s3"))]
-        _ => {
-            return Err(object_store::Error::NotImplemented {
-                operation: name.to_owned(),
-                implementer: String::new(),
-            });
         }
     };
     Ok(store)

@@ -44,7 +44,6 @@ impl Dialect {
     };
 
     /// The lists of Azure.
-    #[cfg(feature = "az")]
     pub(super) const AZURE: Self = Self {
         request: "comp=list",
         continuation: "marker",
@@ -56,7 +55,6 @@ impl Dialect {
     };
 
     /// The lists of the Hub, which are JSON.
-    #[cfg(feature = "hf")]
     pub(super) const HUB: Self = Self {
         token: "cursor",
         continuation: "cursor",
@@ -92,7 +90,6 @@ pub(super) struct ListedObject {
 }
 
 impl ListedObject {
-    #[cfg(feature = "hf")]
     pub(super) fn new(key: String, bytes: u64) -> Self {
         Self { key, fields: vec![("Size".to_owned(), bytes.to_string())] }
     }
@@ -270,7 +267,6 @@ pub(super) enum BrokenList {
          a log-in page answers instead of the store; then run again"
     )]
     NoList(String, &'static str),
-    #[cfg(feature = "hf")]
     #[error(
         "the Hub's answer names no commit; it begins with {0:?}; check {1}, and whether a proxy or a log-in page \
          answers instead of the Hub; then run again"

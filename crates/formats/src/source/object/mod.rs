@@ -14,7 +14,6 @@ mod bucket;
 mod environment;
 mod failure;
 mod http;
-#[cfg(feature = "hf")]
 mod hub;
 mod list;
 pub(crate) mod listing;
@@ -181,10 +180,9 @@ impl Object {
 
 impl<'a> ObjectName<'a> {
     fn parse(path: &'a Path) -> io::Result<Self> {
-        let Some(name) = path.to_str() else {
+        let Some((scheme, rest)) = path.to_str().and_then(Scheme::parse) else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of an object must be UTF-8"));
         };
-        let (scheme, rest) = Scheme::parse(name)?;
         let (bucket, key) = scheme.split(rest);
         if bucket.is_empty() {
             let problem = format!("the name has no {}; expected {}", scheme.container, scheme.form);

@@ -1,17 +1,14 @@
 //! The kinds of stores, as data: how their objects are named, which variables configure them, and what to check when
 //! a request fails.
 
-use std::io;
-
 use super::list::Dialect;
-use crate::source::location::without_feature;
 
 /// A kind of store.
 #[derive(Debug)]
 pub(super) struct Scheme {
     /// The part of names before `://`, which is also the name of the feature.
     pub(super) name: &'static str,
-    /// What holds the objects.
+    /// The word for a set of objects.
     pub(super) container: &'static str,
     /// The form of names.
     pub(super) form: &'static str,
@@ -21,13 +18,13 @@ pub(super) struct Scheme {
     pub(super) addresses: &'static [&'static str],
     /// Variables that become part of a request's headers.
     pub(super) words: &'static [&'static str],
-    /// What to check if there is no such container.
+    /// Advice if there is no such container.
     pub(super) check_container: &'static str,
-    /// What to check if the store refuses the credentials.
+    /// Advice if the store refuses the credentials.
     pub(super) check_credentials: &'static str,
-    /// What to set if there are no credentials.
+    /// Advice if there are no credentials.
     pub(super) set_credentials: &'static str,
-    /// What to check if the store cannot be reached.
+    /// Advice if the store cannot be reached.
     pub(super) check_address: &'static str,
     /// How the store writes lists.
     pub(super) dialect: Dialect,
@@ -35,7 +32,6 @@ pub(super) struct Scheme {
 
 /// The kinds of stores that this build supports.
 static SCHEMES: &[Scheme] = &[
-    #[cfg(feature = "s3")]
     Scheme {
         name: "s3",
         container: "bucket",
@@ -56,7 +52,6 @@ static SCHEMES: &[Scheme] = &[
         check_address: "check AWS_ENDPOINT_URL and AWS_REGION, and set AWS_ALLOW_HTTP=true if the endpoint has no TLS",
         dialect: Dialect::S3,
     },
-    #[cfg(feature = "gs")]
     Scheme {
         name: "gs",
         container: "bucket",
@@ -73,7 +68,6 @@ static SCHEMES: &[Scheme] = &[
         // Google's lists have the same form.
         dialect: Dialect::S3,
     },
-    #[cfg(feature = "az")]
     Scheme {
         name: "az",
         container: "container",
@@ -96,7 +90,6 @@ static SCHEMES: &[Scheme] = &[
                         set AZURE_ALLOW_HTTP=true if the endpoint has no TLS",
         dialect: Dialect::AZURE,
     },
-    #[cfg(feature = "hf")]
     Scheme {
         name: "hf",
         container: "dataset",
@@ -114,14 +107,10 @@ static SCHEMES: &[Scheme] = &[
 ];
 
 impl Scheme {
-    /// Returns the kind of store of a name, and the rest of the name.
-    ///
-    /// # Errors
-    /// This build does not support the store.
-    pub(super) fn parse(name: &str) -> io::Result<(&'static Self, &str)> {
-        let (scheme, rest) = name.split_once("://").unwrap_or((name, ""));
-        let known = SCHEMES.iter().find(|known| known.name == scheme);
-        known.map(|scheme| (scheme, rest)).ok_or_else(|| without_feature(scheme))
+    /// Returns the kind of store of a name, and the rest of the name. `None` if it does not name an object.
+    pub(super) fn parse(name: &str) -> Option<(&'static Self, &str)> {
+        let (scheme, rest) = name.split_once("://")?;
+        Some((SCHEMES.iter().find(|known| known.name == scheme)?, rest))
     }
 
     /// Splits what follows `://` into the container and the key. The container is empty if the name has none.
@@ -141,7 +130,7 @@ impl Scheme {
     }
 }
 
-#[cfg(all(test, feature = "s3", feature = "hf"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -38,7 +38,7 @@ pub(crate) struct Outputs {
 
 /// The counted properties of one outcome.
 pub(crate) struct Counted {
-    /// What the metrics count.
+    /// The counters of metrics to raise.
     pub(crate) counts: metrics::Counts,
     /// The time at which the page's message was written.
     pub(crate) log_time: Option<Timestamp>,
