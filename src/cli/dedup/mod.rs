@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
     warc_base: Option<PathBuf>,
     /// Files of pages: JSON lines, WARC, CSV or TSV (plain, gzip, zstd or lz4), Parquet, Arrow, or HTML. Also
     /// folders of such files, patterns such as 'crawl/**/*.jsonl.gz', objects s3://BUCKET/KEY, gs://…, az://…
-    /// (credentials and endpoints from AWS_…, GOOGLE_…, AZURE_…) and hf://datasets/ORG/NAME[@REVISION]/PATH, and
+    /// (credentials and endpoints from AWS_…, GOOGLE_…, AZURE_…) and hf://datasets/ORG/NAME/PATH, and
     /// `-` for JSON lines or WARC from standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,

@@ -22,7 +22,7 @@ use super::losses::Losses;
 use super::page_session::{SessionState, Shared};
 use crate::backoff::backoff;
 use crate::kafka::client::CALL_TIMEOUT;
-use crate::kafka::error::{Error, Result};
+use crate::kafka::error::{Error, Result, TopicReplaced};
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
 use leitong_base::error::{Context, StepError};
@@ -263,20 +263,6 @@ impl PagesContext {
         self.health.revoked(numbers.len());
         Ok(consumer.incremental_unassign(partitions).context("cannot release revoked partitions")?)
     }
-}
-
-/// The error for a committed offset that is after the end of the topic.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at \
-     {high}: it was deleted and created again, or truncated, and its new pages would count as already read; \
-     raise kafka.epoch to process all pages of the topic"
-)]
-pub struct TopicReplaced {
-    topic: String,
-    partition: u32,
-    committed: i64,
-    high: i64,
 }
 
 /// Returns the numbers of the partitions in a list.

@@ -13,7 +13,7 @@ use rdkafka::producer::{BaseProducer, DeliveryResult, ProducerContext};
 use rdkafka::{ClientConfig, ClientContext};
 
 use crate::kafka::authorities;
-use crate::kafka::ports::ClientError;
+use crate::kafka::error::ClientError;
 use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Time limit of a call to a broker whose answer is needed at once.

@@ -9,8 +9,6 @@ use prost::DecodeError;
 use rdkafka::error::KafkaError;
 use thiserror::Error;
 
-use super::assignments::TopicReplaced;
-use super::ports::ClientError;
 use leitong_base::error::StepError;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::RestoreError;
@@ -51,6 +49,36 @@ pub enum Error {
     Part(Box<dyn StdError + Send + Sync>),
 }
 
+/// The error for a committed offset that is after the end of the topic.
+#[derive(Debug, Error)]
+#[error(
+    "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at \
+     {high}: it was deleted and created again, or truncated, and its new pages would count as already read; \
+     raise kafka.epoch to process all pages of the topic"
+)]
+pub struct TopicReplaced {
+    pub(super) topic: String,
+    pub(super) partition: u32,
+    pub(super) committed: i64,
+    pub(super) high: i64,
+}
+
+/// Reason why a client cannot be created.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// The client library rejects a property.
+    #[error("kafka.properties.{property}: {problem}")]
+    Property {
+        /// Name of the property.
+        property: String,
+        /// The message of the library, without the value.
+        problem: String,
+    },
+    /// The client library cannot start.
+    #[error("kafka.properties: librdkafka cannot create a client with these properties: {0}")]
+    Start(String),
+}
+
 macro_rules! parts {
     ($($error:ty),*) => {
         $(impl From<$error> for Error {
@@ -72,7 +100,7 @@ parts!(
     Unusable
 );
 
-/// Builds the [`Error`] that a message explains.
+/// Builds the error that a message explains.
 macro_rules! refused {
     ($($message:tt)*) => {
         $crate::kafka::error::Error::Step(leitong_base::error::StepError::new(format!($($message)*)))

@@ -13,7 +13,7 @@ use rdkafka::ClientConfig;
 use rdkafka::producer::{BaseProducer, Producer, ProducerContext, PurgeConfig};
 
 use super::client;
-use super::ports::ClientError;
+use super::error::ClientError;
 
 /// Duration of one step of polling. A dropped producer lives on for at most this time, without messages.
 const STEP: Duration = Duration::from_secs(1);

@@ -183,22 +183,6 @@ pub(crate) enum RequestError {
     Failed(String),
 }
 
-/// Reason why a client cannot be created.
-#[derive(Debug, Error)]
-pub enum ClientError {
-    /// The client library rejects a property.
-    #[error("kafka.properties.{property}: {problem}")]
-    Property {
-        /// Name of the property.
-        property: String,
-        /// The message of the library, without the value.
-        problem: String,
-    },
-    /// The client library cannot start.
-    #[error("kafka.properties: librdkafka cannot create a client with these properties: {0}")]
-    Start(String),
-}
-
 /// A part of a partition that a `read_committed` consumer cannot see yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpenRange {

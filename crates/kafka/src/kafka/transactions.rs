@@ -22,10 +22,11 @@ use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 
 use crate::backoff::backoff;
 use crate::kafka::client;
+use crate::kafka::error::ClientError;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers;
 use crate::kafka::log_member::Generation;
-use crate::kafka::ports::{ClientError, Delivered, Outgoing, RequestError, TransactionClient};
+use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 use leitong_pipeline::config::kafka::KafkaConfig;
 
 /// Duration above which a commit may have been repeated without a log line.

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::ports::{TableFolder, World};
 use super::stop::Stop;
-use crate::kafka::error::Result;
+use crate::kafka::error::{ClientError, Result};
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_member::{Generation, LogMember};
 use crate::kafka::open_ranges::OutputEnds;
 use crate::kafka::partition_reader::PartitionReader;
-use crate::kafka::ports::{ClientError, OpenRange, ReadMode};
+use crate::kafka::ports::{OpenRange, ReadMode};
 use crate::kafka::topics::Topics;
 use crate::kafka::transactions::KafkaTransactions;
 use leitong_base::error::Context;

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::stop::Stop;
-use crate::kafka::error::Result;
-use crate::kafka::ports::{ClientError, OpenRange, ReadMode, Reader, TransactionClient};
+use crate::kafka::error::{ClientError, Result};
+use crate::kafka::ports::{OpenRange, ReadMode, Reader, TransactionClient};
 use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
 use leitong_store::blocks::{Files, StoreOptions};

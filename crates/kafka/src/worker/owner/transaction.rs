@@ -20,7 +20,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::outputs::{OutputRecord, Outputs, To};
-use crate::kafka::ports::{ClientError, Delivered, Outgoing, RequestError, TransactionClient};
+use crate::kafka::error::ClientError;
+use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 use leitong_pipeline::config::KafkaConfig;
 
 /// Timeout for the coordinator in one attempt to take over.
