@@ -1,49 +1,22 @@
 //! Lists of objects from gateways that violate the protocol, served by a simulated store.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-
 use crate::common::{Run, article, leitong, page};
+use crate::stores::server::{self, Answer};
 
 /// Starts a store. `list` returns the part of its list for a token (`""` for the first part); all objects are the same
 /// page.
 fn store(list: fn(&str) -> String) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|client| answer(client, list)));
-    endpoint
-}
-
-fn answer(mut client: TcpStream, list: fn(&str) -> String) {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).is_ok_and(|count| count == 1) {
-        head.push(byte[0]);
-    }
-    let head = String::from_utf8_lossy(&head).into_owned();
-    let target = head.split(' ').nth(1).unwrap_or_default();
-    let body = match target.split_once("continuation-token=") {
-        Some((_, token)) => list(token.split('&').next().unwrap_or_default()),
-        None if target.contains("list-type=2") => list(""),
-        None if target.contains(".jsonl") => page("a", &article(1, 20)),
-        None => String::new(),
-    };
-    let length = body.len();
-    let is_range = head.to_ascii_lowercase().contains("\r\nrange: ");
-    let (status, range) = match length {
-        0 => ("404 Not Found", String::new()),
-        _ if is_range => {
-            ("206 Partial Content", format!("Content-Range: bytes 0-{}/{length}\r\n", length - 1))
-        }
-        _ => ("200 OK", String::new()),
-    };
-    let body = if head.starts_with("HEAD") { String::new() } else { body };
-    let head = format!(
-        "HTTP/1.1 {status}\r\n{range}Content-Length: {length}\r\nLast-Modified: Sun, 01 Mar 2026 10:00:00 GMT\r\nETag: \"1\"\r\n\
-         Connection: close\r\n\r\n"
-    );
-    // A client that has gone is not an error of the store.
-    let _ = client.write_all((head + &body).as_bytes());
+    server::start(move |request| {
+        let parameter = |name: &str| request.query.get(name).map(String::as_str);
+        let body = match (parameter("continuation-token"), parameter("list-type")) {
+            (Some(token), _) => list(token),
+            (None, Some("2")) => list(""),
+            _ if request.path.contains(".jsonl") => page("a", &article(1, 20)),
+            _ => return Answer::new(404, ""),
+        };
+        let answer = request.range_of(body.as_bytes()).with("ETag", "\"1\"");
+        answer.with("Last-Modified", "Sun, 01 Mar 2026 10:00:00 GMT")
+    })
 }
 
 fn objects(keys: &[&str], end: &str) -> String {

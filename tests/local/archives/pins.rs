@@ -1,12 +1,10 @@
 //! Objects that are replaced while a run reads them, in stores that ignore conditions or have no entity tags.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::{Run, article, leitong};
+use crate::stores::server;
 
 /// The facts that a store gives about an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,60 +16,22 @@ enum Gives {
     Nothing,
 }
 
-/// An object that is replaced after some answers with its content.
-struct Replaced {
-    versions: [Vec<u8>; 2],
-    gives: Gives,
-    left: AtomicUsize,
-}
-
-/// Starts a store in which every key is this object. Returns its endpoint.
+/// Starts a store in which every key is one object, which is replaced after some answers with its content. Returns the
+/// store's endpoint.
 fn store(versions: [Vec<u8>; 2], gives: Gives, answers: usize) -> String {
-    let object = Arc::new(Replaced { versions, gives, left: answers.into() });
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|client| answer(client, &object)));
-    endpoint
-}
-
-fn answer(mut client: TcpStream, object: &Replaced) {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).is_ok_and(|count| count == 1) {
-        head.push(byte[0]);
-    }
-    let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
-    let is_head = head.starts_with("head");
-    let version = match object.left.load(Ordering::SeqCst) {
-        0 => 1,
-        left => {
-            object.left.store(left - usize::from(!is_head), Ordering::SeqCst);
-            0
+    let left = AtomicUsize::new(answers);
+    server::start(move |request| {
+        let counts = usize::from(request.method != "HEAD");
+        let one_less = |left: usize| (left > 0).then(|| left - counts);
+        let is_replaced = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_err();
+        let version = usize::from(is_replaced);
+        let answer = request.range_of(&versions[version]);
+        match gives {
+            Gives::Tag => answer.with("ETag", format!("\"{version}\"")),
+            Gives::Time => answer.with("Last-Modified", format!("Sun, 01 Mar 2026 10:00:0{version} GMT")),
+            Gives::Nothing => answer,
         }
-    };
-    let all = &object.versions[version];
-    let range = head.split_once("range: bytes=").and_then(|(_, range)| range.lines().next()?.split_once('-'));
-    let range = range.map_or(0..all.len(), |(from, to)| {
-        let number = |text: &str| text.parse::<usize>().expect("a number");
-        number(from)..(number(to) + 1).min(all.len())
-    });
-    let facts = match object.gives {
-        Gives::Tag => format!("ETag: \"{version}\"\r\n"),
-        Gives::Time => format!("Last-Modified: Sun, 01 Mar 2026 10:00:0{version} GMT\r\n"),
-        Gives::Nothing => String::new(),
-    };
-    let (status, facts) = match is_head {
-        true => ("200 OK", facts),
-        false => {
-            let (start, end) = (range.start, range.end - 1);
-            ("206 Partial Content", format!("Content-Range: bytes {start}-{end}/{}\r\n{facts}", all.len()))
-        }
-    };
-    let length = range.len();
-    let head = format!("HTTP/1.1 {status}\r\n{facts}Content-Length: {length}\r\nConnection: close\r\n\r\n");
-    let body = if is_head { &[][..] } else { &all[range] };
-    // A client that has gone is not an error of the store.
-    let _ = client.write_all(&[head.as_bytes(), body].concat());
+    })
 }
 
 /// Runs `dedup --keep` over an object. Returns the outcome, and the documents that were kept.

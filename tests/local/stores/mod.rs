@@ -3,7 +3,7 @@
 
 mod clouds;
 mod hub;
-mod server;
+pub(crate) mod server;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -7,32 +7,32 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The start of a request.
-pub(super) struct Request {
-    pub(super) method: String,
+pub(crate) struct Request {
+    pub(crate) method: String,
     /// The path, decoded.
-    pub(super) path: String,
-    pub(super) query: BTreeMap<String, String>,
+    pub(crate) path: String,
+    pub(crate) query: BTreeMap<String, String>,
     /// Values by names in small letters.
-    pub(super) headers: BTreeMap<String, String>,
+    pub(crate) headers: BTreeMap<String, String>,
 }
 
 /// An answer.
 #[derive(Default)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
     /// True if the connection breaks in the middle of the body.
-    pub(super) breaks: bool,
+    pub(crate) breaks: bool,
 }
 
 impl Request {
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
 
     /// Returns the requested range of `bytes` with its headers, or all of them.
-    pub(super) fn range_of(&self, bytes: &[u8]) -> Answer {
+    pub(crate) fn range_of(&self, bytes: &[u8]) -> Answer {
         let all = bytes.len();
         let Some(range) = self.header("range").strip_prefix("bytes=") else {
             return Answer { status: 200, body: bytes.to_vec(), ..Answer::default() };
@@ -50,18 +50,18 @@ impl Request {
 }
 
 impl Answer {
-    pub(super) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, body: body.into(), ..Self::default() }
     }
 
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 }
 
 /// Starts a server, and returns its address.
-pub(super) fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> String {
+pub(crate) fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
     let answer = Arc::new(answer);
