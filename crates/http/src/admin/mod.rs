@@ -117,12 +117,20 @@ mod tests {
     use std::net::TcpStream;
 
     use metrics_exporter_prometheus::PrometheusBuilder;
+    use tokio::runtime::{Builder, Runtime};
 
     use super::*;
     use crate::wait::HANG_LIMIT;
 
+    /// Starts a runtime, and opens a port in it.
+    pub(super) fn open_port() -> (Runtime, AdminPort) {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+        let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
+        (runtime, port)
+    }
+
     /// Sends `request` to the port and returns the answer.
-    fn ask(address: SocketAddr, request: &str) -> String {
+    pub(super) fn ask(address: SocketAddr, request: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("the port is open");
         stream.set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");
         stream.write_all(request.as_bytes()).expect("written");
@@ -135,12 +143,7 @@ mod tests {
     /// restarted.
     #[test]
     fn slow_clients_do_not_keep_probes_waiting() {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
+        let (runtime, port) = open_port();
         let address = port.address();
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         // A probe that had to wait for a slow client would wait for an hour.

@@ -79,33 +79,20 @@ impl AdminState {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::{SocketAddr, TcpStream};
-
     use metrics_exporter_prometheus::PrometheusBuilder;
 
     use super::*;
-    use crate::admin::AdminPort;
-
-    fn ask(address: SocketAddr, path: &str, host: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(address).expect("the port is open");
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Language: zh\r\n\r\n");
-        stream.write_all(request.as_bytes()).expect("written");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-        (head.to_owned(), body.to_owned())
-    }
+    use crate::admin::tests::{ask, open_port};
 
     #[test]
     fn the_admin_port_serves_the_state_and_its_other_paths_are_unchanged() {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
+        let (runtime, port) = open_port();
         let address = port.address();
+        let ask = |path: &str, host: &str| {
+            let answer = ask(address, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+            let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+            (head.to_owned(), body.to_owned())
+        };
         let recorder = PrometheusBuilder::new().build_recorder();
         metrics::with_local_recorder(&recorder, || {
             metrics::gauge!("leitong_lag_records", "topic" => "<b>pages", "partition" => "3").set(12_345.0);
@@ -116,14 +103,14 @@ mod tests {
         state.tick();
         let extra = Arc::new(move |request: &_| state.answer(request));
         runtime.spawn(port.serve(health, recorder.handle(), Some(extra)));
-        let (head, body) = ask(address, "/state", "127.0.0.1");
+        let (head, body) = ask("/state", "127.0.0.1");
         assert!(head.contains("application/json"), "{head}");
         let state: serde_json::Value = serde_json::from_str(&body).expect("JSON");
         assert_eq!(state["lag"][0]["records"], 12_345);
-        assert!(ask(address, "/state", "evil.example").0.starts_with("HTTP/1.1 403"));
-        assert!(ask(address, "/state/else", "localhost").0.starts_with("HTTP/1.1 404"));
+        assert!(ask("/state", "evil.example").0.starts_with("HTTP/1.1 403"));
+        assert!(ask("/state/else", "localhost").0.starts_with("HTTP/1.1 404"));
         // Probes and scrapers may use any host name.
-        assert!(ask(address, "/metrics", "worker-0.example").1.contains("leitong_lag_records"));
-        assert!(ask(address, "/readyz", "worker-0.example").0.starts_with("HTTP/1.1 503"));
+        assert!(ask("/metrics", "worker-0.example").1.contains("leitong_lag_records"));
+        assert!(ask("/readyz", "worker-0.example").0.starts_with("HTTP/1.1 503"));
     }
 }
