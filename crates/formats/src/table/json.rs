@@ -17,7 +17,7 @@ use arrow_array::types::{
     Float16Type, Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_integer_array};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_dictionary_array, downcast_integer_array};
 use arrow_schema::{DataType, TimeUnit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -250,12 +250,13 @@ impl JsonWriter {
     }
 
     fn dictionary(&mut self, array: &dyn Array, row: usize, as_base64: bool) {
-        let one = array.slice(row, 1);
-        let one = one.as_any_dictionary();
-        match one.normalized_keys()[..] {
-            [key] => self.value(one.values(), key, as_base64),
-            _ => self.json += "null",
-        }
+        downcast_dictionary_array!(
+            array => match array.key(row) {
+                Some(key) => self.value(array.values(), key, as_base64),
+                None => self.json += "null",
+            },
+            _ => self.no_json()
+        );
     }
 }
 
