@@ -125,7 +125,7 @@ pub(super) fn rows_in(batch: &RecordBatch<'_>, body_bytes: u64) -> Result<u64, F
 /// # Errors
 /// A buffer is not in the body, or all together are too large.
 pub(super) fn check(batch: &RecordBatch<'_>, body: &Buffer) -> Result<u64, Fault> {
-    let mut unpacked = if batch.compression().is_some() { 0 } else { body.len() as u64 };
+    let mut decompressed = if batch.compression().is_some() { 0 } else { body.len() as u64 };
     for buffer in batch.buffers().into_iter().flatten() {
         let values = || {
             let start = usize::try_from(buffer.offset()).ok()?;
@@ -137,12 +137,12 @@ pub(super) fn check(batch: &RecordBatch<'_>, body: &Buffer) -> Result<u64, Fault
         })?;
         if batch.compression().is_some() {
             let size = values.first_chunk().map_or(0, |size| i64::from_le_bytes(*size));
-            unpacked = unpacked.saturating_add(u64::try_from(size).unwrap_or(values.len() as u64));
+            decompressed = decompressed.saturating_add(u64::try_from(size).unwrap_or(values.len() as u64));
         }
     }
-    if unpacked > BODY_BYTES_MAX {
+    if decompressed > BODY_BYTES_MAX {
         let problem = "the columns of a batch have more bytes when decompressed than";
         return Err(Fault::File(format!("{problem} {BODY_BYTES_MAX}; write the file with smaller batches")));
     }
-    Ok(unpacked)
+    Ok(decompressed)
 }

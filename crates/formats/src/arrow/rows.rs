@@ -164,7 +164,7 @@ impl ArrowRows {
         };
         let (batch, message) = (dictionary.data().ok_or_else(no_content)?, parts.message()?);
         rows_in(&batch, body.len() as u64)?;
-        let unpacked = usize::try_from(check(&batch, body)?).unwrap_or(usize::MAX);
+        let decompressed = usize::try_from(check(&batch, body)?).unwrap_or(usize::MAX);
         self.dictionary_work += FIELD_WORK * self.file.schema.flattened_fields().len();
         let bytes = self.dictionary_bytes.entry(dictionary.id()).or_default();
         if dictionary.isDelta() {
@@ -172,7 +172,7 @@ impl ArrowRows {
         } else {
             *bytes = 0;
         }
-        *bytes = bytes.saturating_add(unpacked);
+        *bytes = bytes.saturating_add(decompressed);
         let bytes = self.dictionary_bytes.values().copied().fold(0, usize::saturating_add);
         if bytes > DICTIONARY_BYTES_MAX || self.dictionary_work > DICTIONARY_WORK_MAX {
             let problem =

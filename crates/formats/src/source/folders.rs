@@ -76,16 +76,13 @@ impl FoundFiles {
     pub fn find(inputs: &[PathBuf], read: FolderContent) -> io::Result<Self> {
         let mut found = Self::default();
         for input in inputs {
-            let mut input = input;
-            let pinned;
-            if is_object(input) {
+            let root = if is_object(input) {
                 // Errors about an object name it already.
-                pinned =
-                    objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
-                        true => error,
-                        false => named(input, &error),
-                    })?;
-                input = &pinned;
+                let pinned = objects(input, read, &mut found);
+                root(&pinned.map_err(|error| match is_machine_error(&error) {
+                    true => error,
+                    false => named(input, &error),
+                })?)
             } else if is_pattern(input) {
                 let root = root(input);
                 let matching = matching(input, read, &mut found).map_err(|error| named(input, &error))?;
@@ -100,11 +97,12 @@ impl FoundFiles {
                         found.pass_over(path);
                     }
                 }
+                root
             } else {
                 add(input, read, &mut found)?;
-            }
+                root(input)
+            };
             let of_input = &found.files[found.below.len()..];
-            let root = root(input);
             // The paths that match `./a/*` begin with `a`.
             let plain_root = root.strip_prefix(".").unwrap_or(&root);
             let below = of_input.iter().map(|file| {
@@ -178,8 +176,8 @@ fn nothing_to_read(read: FolderContent) -> io::Error {
 #[cfg(feature = "stores")]
 fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<PathBuf> {
     use super::object::listing::{Listed, Objects, listed};
-    let input = super::object::pinned(input)?;
-    let input = &*input;
+    let pinned = super::object::pinned(input)?;
+    let input = &*pinned;
     let Listed { objects, unnameable } = listed(input, MATCHING)?;
     let is_folder = matches!(objects, Objects::Below(_));
     let is_wanted = |key: &String| {
@@ -227,7 +225,7 @@ fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Res
             }
         }
     }
-    Ok(input.to_owned())
+    Ok(pinned)
 }
 
 /// Returns the innermost folder with internal files that an object is in.

@@ -96,11 +96,11 @@ fn compressed_columns_are_read_within_the_limit() {
         let mut writer =
             StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options).expect("a stream");
         (0..3).for_each(|_| writer.write(&batch).expect("memory"));
-        let packed = writer.into_inner().expect("memory");
-        assert_eq!(read(&packed), ((0..600).collect(), Vec::new()), "{codec:?}");
+        let compressed = writer.into_inner().expect("memory");
+        assert_eq!(read(&compressed), ((0..600).collect(), Vec::new()), "{codec:?}");
         let mut refused = 0;
-        for at in 0..packed.len() {
-            let mut damaged = packed.clone();
+        for at in 0..compressed.len() {
+            let mut damaged = compressed.clone();
             damaged[at] ^= 0x40;
             let (rows, problems) = read(&damaged);
             assert!(rows.len() <= 1 << 20 && problems.len() <= 3, "{codec:?}, {at}");

@@ -16,7 +16,7 @@ use super::scheme::Scheme;
 #[derive(Debug)]
 pub(super) struct Bucket {
     pub(super) scheme: &'static Scheme,
-    /// The name. That of a dataset has the commit that is read.
+    /// The name. That of a dataset ends in the commit that is read.
     pub(super) name: String,
     pub(super) store: Box<dyn ObjectStore>,
     pub(super) lists: Arc<Lists>,

@@ -10,6 +10,7 @@ use super::scheme::Scheme;
 /// Characters that are not allowed in urls. A parser for browsers accepts them, but the parser for requests
 /// does not.
 const NOT_IN_URLS: &[u8] = br#""<>\^`{|}"#;
+
 /// Returns an error for settings with which no request to `bucket` can be made.
 pub(super) fn check(scheme: &Scheme, bucket: &str) -> io::Result<()> {
     checked(scheme, bucket, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))

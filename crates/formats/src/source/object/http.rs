@@ -86,7 +86,7 @@ impl Lists {
         BrokenList::NoList(beginning(answer), self.scheme.addresses[0])
     }
 
-    /// Checks a part of a list against those before. Returns it without the objects that cannot be read.
+    /// Checks a part of a list against the previous parts. Returns it without the objects that cannot be read.
     pub(super) fn accepted(&self, mut list: List, is_first: bool, prefix: &str) -> Result<List, BrokenList> {
         let mut state = self.state();
         if is_first {
@@ -236,7 +236,7 @@ pub(super) async fn execute(client: &HttpClient, request: HttpRequest) -> Result
         let response = client.execute(request.clone()).await?;
         let is_busy = matches!(response.status().as_u16(), 429 | 503);
         let header = |name: &'static str| response.headers().get(name)?.to_str().ok();
-        // The Hub's header has the seconds as `t`.
+        // The Hub's header gives the seconds as `t`.
         let seconds = header("retry-after").or_else(|| header("ratelimit")?.split(";t=").nth(1));
         let pause = seconds
             .and_then(|seconds| seconds.trim().parse().ok())

@@ -215,7 +215,7 @@ impl Answers for Session {
         let is_head = request.method() == Method::HEAD;
         let is_api = request.uri().to_string().starts_with(&self.api);
         let headers = request.headers_mut();
-        // The address has the commit, and other servers have other tags.
+        // The address contains the commit, and other servers use other tags.
         headers.remove(header::IF_MATCH);
         if let Some(token) = &self.token {
             headers.insert(header::AUTHORIZATION, token.clone());

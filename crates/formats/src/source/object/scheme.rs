@@ -6,13 +6,13 @@ use super::list::Dialect;
 /// A kind of store.
 #[derive(Debug)]
 pub(super) struct Scheme {
-    /// The part of names before `://`, which is also the name of the feature.
+    /// The part of names before `://`.
     pub(super) name: &'static str,
     /// The word for a set of objects.
     pub(super) container: &'static str,
     /// The form of names.
     pub(super) form: &'static str,
-    /// The characters of a container's name beside letters and digits.
+    /// The characters of a container's name, other than letters and digits.
     pub(super) punctuation: &'static str,
     /// Variables that contain an address. The first one is named in errors.
     pub(super) addresses: &'static [&'static str],
@@ -30,7 +30,7 @@ pub(super) struct Scheme {
     pub(super) dialect: Dialect,
 }
 
-/// The kinds of stores that this build supports.
+/// The kinds of stores.
 static SCHEMES: &[Scheme] = &[
     Scheme {
         name: "s3",

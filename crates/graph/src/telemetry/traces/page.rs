@@ -39,8 +39,9 @@ impl PageHash {
     fn new(topic: &str, numbers: (u32, u64, u32), timestamp_ms: Option<i64>) -> Self {
         let (partition, offset, epoch) = numbers;
         let time = timestamp_ms.unwrap_or(-1).to_be_bytes();
-        let place = [&partition.to_be_bytes()[..], &offset.to_be_bytes(), &epoch.to_be_bytes(), &time];
-        Self(xxh3_128(&[&place.concat(), topic.as_bytes()].concat()).max(1))
+        let numbers = [&partition.to_be_bytes()[..], &offset.to_be_bytes(), &epoch.to_be_bytes(), &time];
+        let place = [&numbers[..], &[topic.as_bytes()]].concat().concat();
+        Self(xxh3_128(&place).max(1))
     }
 
     /// Returns `said` at the span for this part.
