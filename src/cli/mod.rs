@@ -141,7 +141,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn execute(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Dedup(arguments) => dedup::run(&arguments),
+        Command::Dedup(arguments) => dedup::run(*arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         #[cfg(feature = "console")]
         Command::Audit(arguments) => audit::run(&arguments),

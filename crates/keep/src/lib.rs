@@ -21,7 +21,8 @@
 //! Documents with [passages] of a benchmark are dropped before the choice; passages that many documents have are
 //! listed.
 //!
-//! In WARC files, a dropped document may be replaced by a [revisit record](revisit).
+//! In WARC files, a dropped document may be replaced by a [revisit record](revisit). Outputs in object stores are files
+//! until a run is done ([`Uploads`]).
 
 pub(crate) mod accounts;
 pub(crate) mod annotate;
@@ -50,6 +51,7 @@ pub(crate) mod sizes;
 pub(crate) mod spool;
 pub(crate) mod table_file;
 pub mod texts;
+mod uploads;
 pub(crate) mod verify;
 
 #[cfg(doctest)]
@@ -68,6 +70,7 @@ pub use keeping::Keeping;
 pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions};
 pub use prefer::Prefer;
 pub use sizes::TableSizes;
+pub use uploads::Uploads;
 pub use verify::audit::{AuditOutcome, Audited, AuditedNames, Auditor};
 pub use verify::{LostMax, TextCompressor};
 

@@ -145,6 +145,12 @@ impl Options {
         Output::paths(path, names, has_shards)
     }
 
+    /// Returns the path of shard `number` of the output `path`.
+    #[must_use]
+    pub fn shard(path: &Path, number: usize) -> PathBuf {
+        crate::shards::shard(path, number)
+    }
+
     /// Returns true if `other` may become a shard of the output `path`.
     #[must_use]
     pub fn is_shard(path: &Path, other: &Path) -> bool {

@@ -308,7 +308,7 @@ impl<'a> Audit<'a> {
 /// Returns the files that `paths` stand for.
 fn found(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let found = FoundFiles::find(paths, FolderContent::Documents)?;
-    crate::cli::dedup::note_left_out(&found, FolderContent::Documents);
+    found.report_left_out(FolderContent::Documents);
     Ok(found.files)
 }
 

@@ -10,21 +10,19 @@ use crate::cli::dedup::texts;
 use crate::cli::files::documents::is_read_once;
 use crate::cli::files::outputs::NEVER_COMPRESSED;
 use crate::cli::files::outputs::without_compression;
+use crate::cli::files::parts::RECEIPT;
 use crate::cli::settings::share;
 use crate::cli::settings::wrong;
-use leitong_formats::source::is_object;
 use leitong_keep::{Field, LostMax, Options, Prefer};
 use leitong_pipeline::config::Config;
 use leitong_pipeline::{CompressedTexts, WrittenForm};
 
-/// The option that writes a receipt.
-pub(crate) const RECEIPT: &str = "--receipt";
-
 #[derive(Debug, Args)]
 #[group(id = "documents")]
 pub(crate) struct Arguments {
-    /// Write the documents that are kept: to one file, or to a folder with one file per input. Compressed if
-    /// the name ends in .gz, .zst or .lz4. Verdicts are then written only with --output
+    /// Write the documents that are kept: to one file, or to a folder with one file per input, also in a store
+    /// (s3://BUCKET/KEY, gs://…, az://…). Compressed if the name ends in .gz, .zst or .lz4. Verdicts are then written only
+    /// with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     keep: Option<PathBuf>,
     /// Divide the output of --keep, such as kept.jsonl, into files kept-00000.jsonl and so on, of at most N bytes before
@@ -168,6 +166,19 @@ impl Arguments {
         ]
     }
 
+    /// Returns the outputs that may be in stores, each with its option.
+    pub(crate) fn paths_mut(&mut self) -> [(&'static str, &mut Option<PathBuf>); 7] {
+        [
+            ("--keep", &mut self.keep),
+            ("--drop", &mut self.drop),
+            ("--clusters", &mut self.clusters),
+            ("--report", &mut self.report),
+            ("--accounts", &mut self.accounts),
+            ("--passages", &mut self.passages.passages),
+            (RECEIPT, &mut self.receipt),
+        ]
+    }
+
     /// Returns the files and folders that are written.
     pub(crate) fn outputs(&self) -> impl Iterator<Item = &Path> {
         self.paths().into_iter().filter_map(|(_, path)| path.as_deref())
@@ -188,11 +199,6 @@ impl Arguments {
     /// Returns the output that is divided into shards, with its option.
     pub(crate) fn shards(&self) -> Option<(&'static str, &Path)> {
         self.shard_bytes.and(self.keep.as_deref()).map(|path| ("--keep", path))
-    }
-
-    /// Returns true if this path may become that of a shard.
-    pub(crate) fn is_shard(&self, path: &Path) -> bool {
-        self.shards().is_some_and(|(_, kept)| Options::is_shard(kept, path))
     }
 
     /// Returns the options as they were given on the command line.
@@ -218,9 +224,8 @@ impl Arguments {
         paths.chain(flags).chain(shards).chain(texts).chain(fields).chain(verify).chain([prefer]).collect()
     }
 
-    /// Rejects inputs that cannot be read a second time, and outputs in object stores.
+    /// Rejects inputs that cannot be read a second time, and options that contradict each other.
     pub(crate) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
-        refuse_objects(&self.paths())?;
         self.texts.check(self.keep.as_deref(), self.revisit)?;
         let is_one_file =
             |path: &Path| path != Path::new("-") && !path.is_dir() && !path.to_string_lossy().ends_with('/');
@@ -289,16 +294,4 @@ fn ending_not_written(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let plain = without_compression(&name);
     NOT_WRITTEN.into_iter().chain(NEVER_COMPRESSED).find(|ending| plain.ends_with(ending))
-}
-
-/// Rejects outputs in object stores, before a folder called `s3:` is created.
-pub(crate) fn refuse_objects(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
-    let named = outputs.iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
-    match named.into_iter().find(|(_, path)| is_object(path)) {
-        None => Ok(()),
-        Some((option, path)) => Err(wrong(format_args!(
-            "{option} {}: outputs must be files; name a file, and copy it to the store after the run",
-            path.display()
-        ))),
-    }
 }

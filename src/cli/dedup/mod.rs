@@ -8,7 +8,7 @@ mod progress;
 mod receipt;
 mod texts;
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,7 +27,6 @@ use crate::cli::files::receipt::Entry;
 use crate::cli::files::summary::format_summary;
 use crate::cli::settings::{self, DecisionArguments, Wrong, wrong};
 use crate::graph;
-use kept::refuse_objects;
 use leitong_base::record::{Timestamp, Unreadable};
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
@@ -36,7 +35,7 @@ use leitong_formats::source::{
     Source, WarcBase, is_object,
 };
 use leitong_keep::sink::{Counts, DeadLetters, FileSink, WholeLines};
-use leitong_keep::{Checkpoints, Keeping, Options, TableOfRun};
+use leitong_keep::{Checkpoints, Keeping, Options, TableOfRun, Uploads};
 use leitong_pipeline::config::Config;
 use leitong_pipeline::config::hash::reading_hash;
 use leitong_pipeline::{ClusterStage, FingerprintStage, Fingerprinted, PageReader};
@@ -105,6 +104,15 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Replaces outputs in stores by files.
+    fn stage(&mut self) -> anyhow::Result<Uploads> {
+        let outputs = [("--output", &mut self.output), ("--dead-letters", &mut self.dead_letters)];
+        Uploads::stage(outputs.into_iter().chain(self.kept.paths_mut())).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput | ErrorKind::Unsupported => wrong(error),
+            _ => error.into(),
+        })
+    }
+
     /// Returns the first output that is a file or a folder of files.
     fn first_output(&self) -> Option<&Path> {
         let outputs = self.output.iter().chain(&self.dead_letters).map(PathBuf::as_path);
@@ -112,14 +120,19 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
+    let uploads = arguments.stage()?;
+    let arguments = &arguments;
     let mut config = arguments.decision.config("files have no keys; it is for `leitong run`")?;
     arguments.columns.apply(&mut config.input.fields);
     let files = find_files(arguments)?;
     let unnameable = files.unnameable.len();
     let (paths, below) = (files.files, files.below);
-    check(arguments, (&paths, &below), &config)?;
+    let outputs = outputs(arguments, &below);
+    let named: Vec<_> = outputs.iter().map(|(option, path)| (*option, uploads.name(path))).collect();
+    check(arguments, &paths, (&named, &uploads), &config)?;
+    check_writable(&outputs)?;
     let rules = InputRules {
         quotes: !arguments.columns.no_quotes,
         warc_base: arguments.warc_base.as_deref().map(|base| Arc::new(WarcBase::new(base))),
@@ -138,11 +151,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));
-    let outputs = outputs(arguments, &below);
-    let mut parts = Parts::new(&outputs, arguments.first_output(), arguments.overwrite);
+    let mut parts = Parts::new(&outputs, arguments.first_output(), arguments.overwrite, uploads);
     parts.set_shards(arguments.kept.shards());
     let mark = match &arguments.table {
-        Some(_) => Marked::new(&run_id, (&paths, &inputs), &outputs, prints(arguments))?,
+        Some(_) => Marked::new(&run_id, (&paths, &inputs), &named, prints(arguments))?,
         None => None,
     };
     let listed = parts.listed()?;
@@ -226,7 +238,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn find_files(arguments: &Arguments) -> anyhow::Result<FoundFiles> {
     let read = if arguments.url_base.is_some() { FolderContent::Pages } else { FolderContent::Documents };
     let mut found = FoundFiles::find(&arguments.inputs, read)?;
-    note_left_out(&found, read);
+    found.report_left_out(read);
     if found.files.is_empty() && !arguments.inputs.is_empty() {
         bail!("nothing to read: the inputs name no file; check the names");
     }
@@ -466,8 +478,10 @@ impl Run<'_> {
         faults: Faults,
         status: u8,
     ) -> anyhow::Result<()> {
-        if let (Some(mark), Some((option, path))) = (&mut self.mark, self.arguments.kept.shards()) {
-            mark.set_files(option, Options::output_files(path, &[], true));
+        self.parts.upload()?;
+        if let (Some(mark), Some((option, _))) = (&mut self.mark, self.arguments.kept.shards()) {
+            let shards = self.parts.written().filter(|(of, ..)| *of == option);
+            mark.set_files(option, shards.map(|(_, path, _)| path.to_owned()).collect());
         }
         let number = match (&self.table_dir, &self.mark) {
             (Some(dir), Some(mark)) => mark.leave(dir, readings, faults.dead_letters)?,
@@ -488,60 +502,6 @@ impl Run<'_> {
         self.checkpoints.as_ref().map_or(Ok(()), |folder| folder.end(true))?;
         self.parts.end()
     }
-}
-
-/// Reports the files in folders and the objects that are not read.
-pub(super) fn note_left_out(files: &FoundFiles, read: FolderContent) {
-    let shown = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
-    let passed_over: u64 = files.passed_over.values().map(|(_, number)| number).sum();
-    if passed_over > 0 {
-        let why = match read {
-            FolderContent::Pages => "are not HTML pages, or are links that lead out of the folder",
-            FolderContent::Documents => {
-                "do not end in .jsonl, .warc, .parquet, .csv or the like, or are not regular files"
-            }
-        };
-        let named = listed(files.passed_over.values().map(|(path, number)| match number {
-            1 => path.display().to_string(),
-            _ => format!("{} and {} like it", path.display(), number - 1),
-        }));
-        terminal::note(format_args!(
-            "{passed_over} files in folders are skipped, since they {why} ({named}); to read one, name the file itself"
-        ));
-    }
-    for link in files.links.iter().take(shown) {
-        terminal::note(format_args!("{}: the folder is not read, since it is a link", link.display()));
-    }
-    if !files.links.is_empty() {
-        terminal::note(format_args!(
-            "{} links to folders are not followed; to read the files in them, name them as inputs",
-            files.links.len()
-        ));
-    }
-    if !files.internal.is_empty() {
-        let named = listed(files.internal.iter().map(|folder| folder.display().to_string()));
-        terminal::note(format_args!(
-            "{} folders are not read, since their names begin with _, as those of unfinished or internal files of Spark \
-             and Delta Lake do ({named}); to read one, name the folder itself",
-            files.internal.len()
-        ));
-    }
-    for key in files.unnameable.iter().take(shown) {
-        terminal::note(format_args!("the object {key:?} is not read"));
-    }
-    if !files.unnameable.is_empty() {
-        terminal::note(format_args!(
-            "{} objects are not read, because no request can name a key with an empty part, a part `.` or \
-             `..`, or a control character; copy them to other keys",
-            files.unnameable.len()
-        ));
-    }
-}
-
-/// Lists the first names.
-fn listed(mut names: impl Iterator<Item = String>) -> String {
-    let shown: Vec<_> = names.by_ref().take(usize::try_from(TOLD_MAX).unwrap_or(usize::MAX)).collect();
-    shown.join(", ") + if names.next().is_some() { ", …" } else { "" }
 }
 
 /// Reports objects for which the store gives neither a version nor a time.
@@ -577,7 +537,8 @@ fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
 /// Rejects arguments that cannot work, before anything is written.
 fn check(
     arguments: &Arguments,
-    (inputs, below): (&[PathBuf], &[PathBuf]),
+    inputs: &[PathBuf],
+    (outputs, uploads): (&[(&str, PathBuf)], &Uploads),
     config: &Config,
 ) -> anyhow::Result<()> {
     if let Some(base) = arguments.url_base.as_ref().filter(|base| !base.contains("://")) {
@@ -585,12 +546,19 @@ fn check(
             "--url-base {base}: must be the start of a url, such as https://example.com/"
         )));
     }
-    refuse_objects(&[
-        ("--output", &arguments.output),
-        ("--dead-letters", &arguments.dead_letters),
-        ("--table", &arguments.table),
-        ("--checkpoint", &arguments.checkpoint),
-    ])?;
+    let folders: Vec<&Path> =
+        arguments.table.iter().chain(&arguments.checkpoint).map(PathBuf::as_path).collect();
+    if let Some(folder) = folders.iter().find(|folder| is_object(folder)) {
+        let folder = folder.display();
+        return Err(wrong(format_args!(
+            "{folder}: is in a store; --table and --checkpoint name local folders"
+        )));
+    }
+    if arguments.checkpoint.is_some() && !uploads.is_empty() {
+        return Err(wrong(
+            "--checkpoint: cannot continue outputs in a store; name files, and copy them after the run",
+        ));
+    }
     if arguments.kept.receipt().is_some() && arguments.warc_base.is_some() {
         return Err(wrong("--receipt: cannot list the WARC files of --warc-base; leave one of them out"));
     }
@@ -607,22 +575,19 @@ fn check(
     if config.table.on_disk && arguments.table.is_none() {
         return Err(wrong("table.on_disk = true: needs --table DIR, the folder for the centroids"));
     }
-    let folders: Vec<&Path> =
-        arguments.table.iter().chain(&arguments.checkpoint).map(PathBuf::as_path).collect();
     let configured = arguments.decision.files(config);
     let read = inputs.iter().chain(arguments.kept.benchmarks()).cloned().chain(configured);
     let read: Vec<PathBuf> = read.collect();
-    let outputs = outputs(arguments, below);
+    let divided = arguments.kept.shards().map(|(_, kept)| uploads.name(kept));
     for (option, path) in outputs.iter().filter(|(option, _)| *option != "--keep") {
-        if arguments.kept.is_shard(path) {
+        if divided.as_ref().is_some_and(|kept| Options::is_shard(kept, path)) {
             return Err(wrong(format_args!(
                 "{option} {}: is the name of a shard of --keep; name another file",
                 path.display()
             )));
         }
     }
-    check_outputs(&outputs, &read, &folders)?;
-    check_writable(&outputs)
+    check_outputs(outputs, &read, &folders)
 }
 
 /// The table's folder and the folder of checkpoints.

@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
 use super::Run;
-use super::kept::RECEIPT;
+use crate::cli::files::parts::RECEIPT;
 use crate::cli::files::receipt::{Entry, Receipt};
 use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::Kind;

@@ -33,7 +33,7 @@ pub(crate) struct Marked {
     inputs: Vec<MarkedInput>,
     /// Each option that names output files, with its files and their parts.
     outputs: Vec<(&'static str, Vec<(PathBuf, PathBuf)>)>,
-    /// The option that writes documents, clusters or a report to standard output or a pipe.
+    /// The option that writes documents, clusters or a report to standard output, a pipe or a store.
     streamed: Option<&'static str>,
     /// True if verdicts or something else go to standard output or a pipe.
     prints: bool,
@@ -77,7 +77,8 @@ impl Marked {
             .map(|(option, paths)| (*option, paths.iter().any(|path| is_stream(path))))
             .collect();
         let is_record = |option| matches!(option, "--output" | "--dead-letters");
-        let streamed = names.iter().find(|(option, is_stream)| *is_stream && !is_record(option));
+        let is_unseen = |paths: &[PathBuf]| paths.iter().any(|path| is_stream(path) || is_object(path));
+        let streamed = outputs.iter().find(|(option, paths)| is_unseen(paths) && !is_record(option));
         let streamed = streamed.map(|(option, _)| *option);
         let prints = prints || names.iter().any(|(_, is_stream)| *is_stream);
         // Paths can be spelled in many ways, so inputs are compared by their contents, and outputs by the files that
@@ -132,7 +133,7 @@ impl Marked {
 
     /// Returns an error if this run would lose documents, because the table in `dir` has pages of its inputs. In this
     /// run they are duplicates of themselves, and would be missing in an output: in a file with contents, which
-    /// `--overwrite` replaces, or in documents on standard output or in a pipe.
+    /// `--overwrite` replaces, or in documents on standard output, in a pipe or in a store.
     ///
     /// # Errors
     /// Also if a file cannot be read.
@@ -285,9 +286,10 @@ impl Marked {
     }
 }
 
-/// Returns each regular file with its part.
+/// Returns each regular file with its part, without objects of stores.
 fn with_parts(paths: Vec<PathBuf>) -> Vec<(PathBuf, PathBuf)> {
-    paths.into_iter().filter_map(|path| Some((path.clone(), WholeLines::part_of(&path)?))).collect()
+    let files = paths.into_iter().filter(|path| !is_object(path));
+    files.filter_map(|path| Some((path.clone(), WholeLines::part_of(&path)?))).collect()
 }
 
 /// Returns the entry of an input.

@@ -7,7 +7,7 @@
 //! Before the first part is renamed, the record lists all parts by size and time. So if the process is killed between
 //! two renames, the same command can complete them. With a table, this is the order of events at the end: the record lists
 //! the parts, the table is saved with the mark that this run is [done](crate::cli::files::done), the parts are renamed, and
-//! checkpoint and record are removed.
+//! checkpoint and record are removed. Outputs in stores are sent before all that.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, Metadata};
@@ -17,14 +17,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cli::files::outputs::check_outputs;
 use crate::cli::settings::wrong;
-use leitong_keep::Options;
+use leitong_base::terminal;
+use leitong_formats::source::{OutputObject, is_object};
 use leitong_keep::sink::WholeLines;
+use leitong_keep::{Options, Uploads};
 use leitong_store::snapshot::Unfinished;
+
+/// The option that writes a receipt.
+pub(crate) const RECEIPT: &str = "--receipt";
 
 /// Name of the record in an output folder.
 const RECORD_IN_FOLDER: &str = ".part.run";
@@ -40,6 +46,7 @@ pub struct Overwrite {
 /// The regular files that a command writes.
 pub struct Parts {
     files: Vec<OutputFile>,
+    uploads: Uploads,
     /// The output that is divided into files, with its option. They are known only when all are complete.
     shards: Option<(&'static str, PathBuf)>,
     overwrite: bool,
@@ -55,11 +62,13 @@ pub struct Parts {
 
 struct OutputFile {
     option: &'static str,
-    /// The name as the user gave it.
+    /// The name as the user gave it, which may be that of an object in a store.
     path: PathBuf,
     /// The name without links.
     whole: PathBuf,
     part: PathBuf,
+    /// True if the object of this output is the whole part.
+    is_sent: bool,
 }
 
 /// The first line of a record.
@@ -102,9 +111,22 @@ fn state(file: &Metadata) -> PartState {
 
 impl OutputFile {
     /// Returns the output at `path`, or `None` if it is not a regular file.
-    fn new(option: &'static str, path: &Path) -> Option<Self> {
+    fn new(option: &'static str, path: &Path, uploads: &Uploads) -> Option<Self> {
         let part = WholeLines::part_of(path)?;
-        Some(Self { option, path: path.to_owned(), whole: WholeLines::resolved(path), part })
+        let whole = WholeLines::resolved(path);
+        Some(Self { option, path: uploads.name(path), whole, part, is_sent: false })
+    }
+
+    /// Returns the object that the file is copied to, or `None` if the output is not in a store.
+    fn object(&self) -> io::Result<Option<OutputObject>> {
+        is_object(&self.path).then(|| OutputObject::new(&self.path)).transpose()
+    }
+
+    fn exists(&self) -> io::Result<bool> {
+        match self.object()? {
+            Some(object) => Ok(!self.is_sent && object.exists()?),
+            None => Ok(self.whole.symlink_metadata().is_ok()),
+        }
     }
 
     fn id(&self) -> u64 {
@@ -130,7 +152,7 @@ impl Parts {
     ) -> anyhow::Result<Self> {
         check_outputs(outputs, inputs, folders)?;
         let named = outputs.first().map(|(_, path)| path.clone());
-        let mut parts = Self::new(outputs, named.as_deref(), overwrite);
+        let mut parts = Self::new(outputs, named.as_deref(), overwrite, Uploads::default());
         parts.refuse_existing()?;
         parts.begin(false)?;
         Ok(parts)
@@ -142,9 +164,10 @@ impl Parts {
         outputs: &[(&'static str, PathBuf)],
         first: Option<&Path>,
         Overwrite { overwrite }: Overwrite,
+        uploads: Uploads,
     ) -> Self {
-        let files: Vec<_> =
-            outputs.iter().filter_map(|&(option, ref path)| OutputFile::new(option, path)).collect();
+        let file = |(option, path): &(&'static str, PathBuf)| OutputFile::new(option, path, &uploads);
+        let files: Vec<_> = outputs.iter().filter_map(file).collect();
         let record = first.filter(|_| !files.is_empty()).map(|first| {
             if first.is_dir() || first.to_string_lossy().ends_with('/') {
                 return first.join(RECORD_IN_FOLDER);
@@ -155,7 +178,7 @@ impl Parts {
             name.into()
         });
         let listed = HashSet::new();
-        Self { files, shards: None, overwrite, record, continued_later: false, begun: None, listed }
+        Self { files, uploads, shards: None, overwrite, record, continued_later: false, begun: None, listed }
     }
 
     /// Divides an output into files. Those that exist are among the outputs already.
@@ -168,7 +191,7 @@ impl Parts {
         let Some((option, path)) = self.shards.clone() else { return };
         self.files.retain(|file| file.option != option);
         let shards = Options::output_files(&path, &[], true);
-        self.files.extend(shards.iter().filter_map(|shard| OutputFile::new(option, shard)));
+        self.files.extend(shards.iter().filter_map(|shard| OutputFile::new(option, shard, &self.uploads)));
     }
 
     /// Returns the outputs that were written, each with its option and its part.
@@ -184,15 +207,62 @@ impl Parts {
 
     /// Returns an error if an output exists and may not be replaced.
     pub(crate) fn refuse_existing(&self) -> anyhow::Result<()> {
-        let exists = |file: &&OutputFile| file.whole.symlink_metadata().is_ok();
-        match self.files.iter().find(exists).filter(|_| !self.overwrite) {
+        let exist: Vec<bool> = self.files.par_iter().map(OutputFile::exists).collect::<io::Result<_>>()?;
+        match self.files.iter().zip(exist).find(|(_, exists)| *exists && !self.overwrite) {
             None => Ok(()),
-            Some(OutputFile { option, path, .. }) => Err(wrong(format_args!(
-                "{option} {}: the file exists, and is not replaced; name another one, or add --overwrite to replace \
+            Some((OutputFile { option, path, .. }, _)) => Err(wrong(format_args!(
+                "{option} {}: the {} exists, and is not replaced; name another one, or add --overwrite to replace \
                  existing outputs",
-                path.display()
+                path.display(),
+                if is_object(path) { "object" } else { "file" }
             ))),
         }
+    }
+
+    /// Copies the outputs in stores to their objects. The receipt comes last, so all others are there if it is.
+    ///
+    /// # Errors
+    /// The store's error. These outputs are then complete in a folder that is reported.
+    pub(crate) fn upload(&mut self) -> anyhow::Result<()> {
+        if self.uploads.is_empty() {
+            return Ok(());
+        }
+        self.files.sort_by_key(|file| file.option == RECEIPT);
+        let Err(error) = self.refuse_existing().and_then(|()| Ok(self.send()?)) else { return Ok(()) };
+        for file in self.files.iter().filter(|file| is_object(&file.path) && file.part.is_file()) {
+            fs::rename(&file.part, &file.whole)
+                .with_context(|| format!("cannot keep {}", file.part.display()))?;
+        }
+        terminal::note(format_args!(
+            "only {} files are in the store; copy them from {}, where all are, or run again",
+            self.files.iter().filter(|file| file.is_sent).count(),
+            self.uploads.keep().display()
+        ));
+        Err(error)
+    }
+
+    /// Copies all parts whose outputs are in stores. Former objects that the run has no part for are removed.
+    fn send(&mut self) -> io::Result<()> {
+        for file in &mut self.files {
+            match file.object()? {
+                Some(object) if file.part.is_file() => {
+                    object.put(&file.part)?;
+                    file.is_sent = true;
+                }
+                Some(object) if self.overwrite => object.remove()?,
+                _ => {}
+            }
+        }
+        let Some((option, path)) = self.shards.as_ref().filter(|_| self.overwrite) else { return Ok(()) };
+        let mut number = self.files.iter().filter(|file| file.option == *option).count();
+        while let Some(former) = OutputFile::new(option, &Options::shard(path, number), &self.uploads)
+            && let Some(object) = former.object()?
+            && object.exists()?
+        {
+            object.remove()?;
+            number += 1;
+        }
+        Ok(())
     }
 
     /// Takes over the parts. Those that an earlier process of the same command left are removed, unless the command

@@ -43,7 +43,7 @@ pub(crate) struct Receipt {
 pub(crate) struct Entry {
     path: String,
     bytes: u64,
-    /// In hex. `None` for an object of a store.
+    /// In hex. `None` for an input that is an object of a store.
     sha256: Option<String>,
     /// The version of an object.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,15 +158,15 @@ impl Receipt {
                 ))
             })?;
         let lists = [&receipt.inputs, &receipt.settings_files, &receipt.outputs];
-        let all: Vec<&Entry> = lists.into_iter().flatten().collect();
+        let (objects, files): (Vec<_>, Vec<&Entry>) =
+            lists.into_iter().flatten().partition(|entry| is_object(entry.path.as_ref()));
         let differences: Vec<String> =
-            all.par_iter().filter_map(|entry| entry.difference()).map(|found| found.to_string()).collect();
-        let objects = all.iter().filter(|entry| entry.sha256.is_none()).count();
-        let unread = match objects {
+            files.par_iter().filter_map(|entry| entry.difference()).map(|found| found.to_string()).collect();
+        let unread = match objects.len() {
             0 => String::new(),
-            _ => format!("; {objects} objects of stores are not compared"),
+            objects => format!("; {objects} objects of stores are not compared"),
         };
-        let compared = all.len() - objects;
+        let compared = files.len();
         if differences.is_empty() {
             return Ok((true, format!("all {compared} files are as the receipt says{unread}\n")));
         }

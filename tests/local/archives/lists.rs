@@ -118,9 +118,9 @@ fn an_object_with_an_impossible_key_costs_only_itself() {
     });
     assert_eq!((run.status, run.verdicts().len()), (3, 2), "{}", run.stderr);
     for told in [
-        "\"b//c.jsonl\" is not read",
-        "\"d/../e.jsonl\" is not read",
-        "\"g//\" is not read",
+        "\"b//c.jsonl\"",
+        "\"d/../e.jsonl\"",
+        "\"g//\"",
         "4 objects are not read",
         "1 files in folders are skipped",
     ] {

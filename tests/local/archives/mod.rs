@@ -5,6 +5,7 @@ mod indexes;
 #[path = "../../kafka/broker/jars.rs"]
 mod jars;
 mod lists;
+mod outputs;
 mod pins;
 mod proxy;
 mod revisits;

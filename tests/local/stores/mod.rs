@@ -1,8 +1,9 @@
-//! Inputs in stores that are simulated here: the Hugging Face Hub, Google Cloud Storage and Azure. They answer as the
+//! Inputs and outputs in stores that are simulated here: the Hugging Face Hub, Google Cloud Storage and Azure. They answer as the
 //! real ones do, as far as `dedup` asks: lists in parts, conditions, redirects, tokens, and refusals.
 
 mod clouds;
 mod hub;
+mod outputs;
 pub(crate) mod server;
 
 use std::path::{Path, PathBuf};
@@ -93,35 +94,4 @@ fn refusal(mut command: Command, input: &str) -> String {
     );
     assert!(run.status != 0 && run.stdout.is_empty(), "{input}: {}", run.stderr);
     run.stderr
-}
-
-/// An output in a store must be refused before any work, and before a folder called `s3:` is made.
-#[test]
-fn outputs_in_stores_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let pages = folder.path().join("pages.jsonl");
-    std::fs::write(&pages, lines(&documents(0, 3, 0))).expect("written");
-    for option in [
-        "--output",
-        "--keep",
-        "--drop",
-        "--clusters",
-        "--report",
-        "--dead-letters",
-        "--table",
-        "--checkpoint",
-    ] {
-        for scheme in ["s3", "gs", "az", "hf"] {
-            let mut command = leitong();
-            let output = format!("{scheme}://bucket/out");
-            command.current_dir(folder.path()).args(["dedup", option, &output]).arg(&pages);
-            let run = Run::from_output(command.output().expect("the program starts"));
-            assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{}", run.stderr);
-            let told = format!(
-                "{option} {output}: outputs must be files; name a file, and copy it to the store after"
-            );
-            assert!(run.stderr.contains(&told), "{}", run.stderr);
-        }
-    }
-    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is written");
 }

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The start of a request.
+/// A request.
 pub(crate) struct Request {
     pub(crate) method: String,
     /// The path, decoded.
@@ -14,6 +14,7 @@ pub(crate) struct Request {
     pub(crate) query: BTreeMap<String, String>,
     /// Values by names in small letters.
     pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// An answer.
@@ -89,11 +90,18 @@ fn serve(mut client: TcpStream, answer: &dyn Fn(&Request) -> Answer) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let header =
         |line: &str| line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
+    let headers: BTreeMap<_, _> = lines.filter_map(header).collect();
+    let length = headers.get("content-length").map_or(0, |length| length.parse().expect("a number"));
+    let mut body = vec![0; length];
+    if client.read_exact(&mut body).is_err() {
+        return;
+    }
     let request = Request {
         method: method.to_owned(),
         path: decoded(path),
         query: url::form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
-        headers: lines.filter_map(header).collect(),
+        headers,
+        body,
     };
     let Answer { status, headers, body, breaks } = answer(&request);
     let mut head =

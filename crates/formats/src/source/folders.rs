@@ -18,6 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
+use leitong_base::terminal;
 
 use super::extension::without_compression;
 use super::location::is_object;
@@ -39,6 +40,9 @@ const EXTENSION_BYTES_MAX: usize = 16;
 const MATCHING: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
+/// Maximum number of files or folders of a kind that are named as not read.
+const NAMED_MAX: usize = 20;
+
 /// The kind of files that are read in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderContent {
@@ -59,16 +63,59 @@ pub struct FoundFiles {
     pub below: Vec<PathBuf>,
     /// The files in folders that are not read because they are of another kind: for each extension, one of them and
     /// their number.
-    pub passed_over: BTreeMap<String, (PathBuf, u64)>,
+    passed_over: BTreeMap<String, (PathBuf, u64)>,
     /// Links to folders that are not followed, since they may form a loop.
-    pub links: Vec<PathBuf>,
+    links: Vec<PathBuf>,
     /// Folders that are not read because their names begin with `_`.
-    pub internal: Vec<PathBuf>,
+    internal: Vec<PathBuf>,
     /// Objects that would be read, but whose keys cannot be used in requests.
     pub unnameable: Vec<String>,
 }
 
 impl FoundFiles {
+    /// Reports the files, folders and objects that are not read, although they are in a folder or match a pattern.
+    pub fn report_left_out(&self, read: FolderContent) {
+        let passed_over: u64 = self.passed_over.values().map(|(_, number)| number).sum();
+        if passed_over > 0 {
+            let why = match read {
+                FolderContent::Pages => "are not HTML pages, or are links that lead out of the folder",
+                FolderContent::Documents => {
+                    "do not end in .jsonl, .warc, .parquet, .csv or the like, or are not regular files"
+                }
+            };
+            let named = first_names(self.passed_over.values().map(|(path, number)| match number {
+                1 => path.display().to_string(),
+                _ => format!("{} and {} like it", path.display(), number - 1),
+            }));
+            terminal::note(format_args!(
+                "{passed_over} files in folders are skipped, since they {why} ({named}); to read one, name the file itself"
+            ));
+        }
+        if !self.links.is_empty() {
+            terminal::note(format_args!(
+                "{} links to folders are not followed ({}); to read the files in them, name them as inputs",
+                self.links.len(),
+                first_names(self.links.iter().map(|link| link.display().to_string()))
+            ));
+        }
+        if !self.internal.is_empty() {
+            terminal::note(format_args!(
+                "{} folders are not read, since their names begin with _, as those of unfinished or internal files of Spark \
+                 and Delta Lake do ({}); to read one, name the folder itself",
+                self.internal.len(),
+                first_names(self.internal.iter().map(|folder| folder.display().to_string()))
+            ));
+        }
+        if !self.unnameable.is_empty() {
+            terminal::note(format_args!(
+                "{} objects are not read, because no request can name a key with an empty part, a part `.` or `..`, or a \
+                 control character ({}); copy them to other keys",
+                self.unnameable.len(),
+                first_names(self.unnameable.iter().map(|key| format!("{key:?}")))
+            ));
+        }
+    }
+
     /// Finds the files that `inputs` stand for. Hidden files and folders are skipped unless they are named.
     ///
     /// # Errors
@@ -469,6 +516,12 @@ fn endings() -> impl Iterator<Item = &'static str> {
 
 fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Lists the first of these names.
+fn first_names(mut names: impl Iterator<Item = String>) -> String {
+    let first: Vec<_> = names.by_ref().take(NAMED_MAX).collect();
+    first.join(", ") + if names.next().is_some() { ", …" } else { "" }
 }
 
 #[cfg(test)]

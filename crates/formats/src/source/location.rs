@@ -77,9 +77,7 @@ impl Location {
     /// This build does not support stores.
     #[cfg(not(feature = "stores"))]
     pub(crate) fn object(_: &Path) -> io::Result<Self> {
-        let problem = "this program was built without the feature `stores` and can only read files; build it with \
-                       `cargo build --release --features stores`, or fetch the objects first";
-        Err(io::Error::new(io::ErrorKind::Unsupported, problem))
+        Err(no_stores())
     }
 
     /// Returns the size in bytes. `None` if it is unknown, or the location is not a regular file.
@@ -177,6 +175,62 @@ impl Location {
             #[cfg(feature = "stores")]
             Self::Object(object) => Ok(Stored::Object(Arc::new(Blocks::at_any_place(object)))),
         }
+    }
+}
+
+/// Creates the error for the name of an object.
+#[cfg(not(feature = "stores"))]
+fn no_stores() -> io::Error {
+    let problem = "this program was built without the feature `stores` and knows only files; build it with \
+                   `cargo build --release --features stores`, or copy the objects to files first";
+    io::Error::new(io::ErrorKind::Unsupported, problem)
+}
+
+/// An object that is written. This build has none.
+#[cfg(not(feature = "stores"))]
+#[derive(Debug, Clone)]
+pub enum OutputObject {}
+
+#[cfg(not(feature = "stores"))]
+impl OutputObject {
+    /// Always fails, because this build does not support stores.
+    ///
+    /// # Errors
+    /// This build does not support stores.
+    pub fn new(_: &Path) -> io::Result<Self> {
+        Err(no_stores())
+    }
+
+    /// Is never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn check_bucket(&self) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// Is never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn exists(&self) -> io::Result<bool> {
+        match *self {}
+    }
+
+    /// Is never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn remove(&self) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// Is never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn put(&self, _: &Path) -> io::Result<()> {
+        match *self {}
     }
 }
 

@@ -81,7 +81,8 @@ impl Failure<'_> {
         self.error(io::ErrorKind::Other, REPLACED)
     }
 
-    fn error(&self, kind: io::ErrorKind, problem: &str) -> io::Error {
+    /// Creates an error that names the object.
+    pub(super) fn error(&self, kind: io::ErrorKind, problem: &str) -> io::Error {
         let Self { scheme: Scheme { name, .. }, bucket, key, .. } = self;
         let at = self.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
         let error = io::Error::new(kind, format!("{name}://{bucket}/{key}{at}: {problem}"));

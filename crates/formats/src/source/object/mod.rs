@@ -1,4 +1,4 @@
-//! Reads objects in S3, Google Cloud Storage, Azure and stores with the same protocols, and files of datasets in the
+//! Objects in S3, Google Cloud Storage, Azure and stores with the same protocols, and files of datasets in the
 //! Hugging Face Hub. How these differ is data in [`scheme`], their clients are in [`bucket`], the [`hub`] is apart.
 //!
 //! In: names such as `s3://bucket/key`. Out: bytes at any position ([`Object::fetch`]), which [`blocks`]
@@ -17,6 +17,7 @@ mod http;
 mod hub;
 mod list;
 pub(crate) mod listing;
+pub(crate) mod output;
 mod scheme;
 
 use std::collections::HashMap;
