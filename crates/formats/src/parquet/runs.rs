@@ -1,4 +1,7 @@
-//! Decodes the two encodings of whole numbers in pages, as far as the sizes of values need them.
+//! Decodes two encodings of whole numbers in pages, as far as the sizes of values need them: the hybrid of runs and packed
+//! bits, and `DELTA_BINARY_PACKED` (Parquet's specification, Encodings.md).
+//!
+//! Bytes are not trusted: damaged ones give `None`, and never a panic. Each step reads a byte or returns a number.
 
 use bytes::Bytes;
 use leitong_base::varint::take_varint;
@@ -11,13 +14,14 @@ pub(super) struct Hybrid {
     width: u32,
     /// Count of numbers left in the current run.
     left: u64,
-    /// The number that is repeated, or the position in bits of the next packed one.
     run: Run,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Run {
+    /// The number that is repeated.
     Repeated(u64),
+    /// The position of the next number, in bits.
     Packed(usize),
 }
 
@@ -38,7 +42,7 @@ impl Hybrid {
         }
     }
 
-    /// Moves on by `count` numbers, which must not be more than [`Self::peek`] has returned.
+    /// Moves on by `count` numbers, from 1 to as many as [`Self::peek`] has returned.
     pub(super) fn pass(&mut self, count: u64) {
         self.left -= count;
         if let Run::Packed(bit) = &mut self.run {
@@ -76,16 +80,27 @@ pub(super) struct Deltas {
     part_numbers: u64,
     /// Count of parts in a block.
     parts: usize,
-    /// Count of numbers left.
+    /// Count of numbers left, in all blocks.
     left: u64,
+    /// The number that was returned last, or that is returned first.
     number: i64,
     is_first: bool,
+    /// The smallest difference in this block. Only what a difference has more is stored.
     smallest: i64,
     /// The widths of the parts of this block that are left.
     widths: std::vec::IntoIter<u8>,
-    /// Count of numbers left in this part, the position of the next number in bits, and the width of each number in
-    /// bits.
-    part: (u64, usize, u32),
+    part: Part,
+}
+
+/// A part of a block.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    /// Count of differences left.
+    left: u64,
+    /// The position of the next difference, in bits.
+    bit: usize,
+    /// The size of each difference, in bits.
+    width: u32,
 }
 
 impl Deltas {
@@ -108,7 +123,7 @@ impl Deltas {
             is_first: true,
             smallest: 0,
             widths: Vec::new().into_iter(),
-            part: (0, 0, 0),
+            part: Part::default(),
         })
     }
 
@@ -118,10 +133,10 @@ impl Deltas {
         if std::mem::take(&mut self.is_first) {
             return Some(self.number);
         }
-        if self.part.0 == 0 {
+        if self.part.left == 0 {
             self.begin_part()?;
         }
-        let (left, bit, width) = &mut self.part;
+        let Part { left, bit, width } = &mut self.part;
         let delta = if *width == 0 { 0 } else { bits(&self.bytes, *bit, *width)? };
         *left -= 1;
         *bit += *width as usize;
@@ -133,7 +148,7 @@ impl Deltas {
     pub(super) fn after(&self) -> Option<Bytes> {
         let mut rest = self.clone();
         rest.left = rest.left.saturating_sub(u64::from(rest.is_first));
-        rest.left = rest.left.saturating_sub(rest.part.0);
+        rest.left = rest.left.saturating_sub(rest.part.left);
         while rest.left > 0 {
             rest.begin_part()?;
             rest.left = rest.left.saturating_sub(rest.part_numbers);
@@ -152,7 +167,7 @@ impl Deltas {
         if width > 64 {
             return None;
         }
-        self.part = (self.part_numbers, self.at.checked_mul(8)?, width);
+        self.part = Part { left: self.part_numbers, bit: self.at.checked_mul(8)?, width };
         let length = usize::try_from(self.part_numbers.checked_mul(u64::from(width))? / 8).ok()?;
         self.at = self.at.checked_add(length)?;
         Some(())
@@ -212,9 +227,26 @@ mod tests {
         let mut bytes = vec![0x80, 1, 4, 5, 14, 2, 1, 0, 0, 0, 0b1010, 0, 0, 0];
         bytes.extend_from_slice(b"rest");
         let mut deltas = Deltas::new(Bytes::from(bytes)).expect("numbers");
-        assert_eq!(deltas.after().as_deref(), Some(&b"rest"[..]));
-        let numbers: Vec<i64> = std::iter::from_fn(|| deltas.next()).collect();
-        assert_eq!(numbers, [7, 8, 10, 11, 13]);
-        assert_eq!(deltas.after().as_deref(), Some(&b"rest"[..]));
+        for number in [7, 8, 10, 11, 13] {
+            assert_eq!(deltas.after().as_deref(), Some(&b"rest"[..]));
+            assert_eq!(deltas.next(), Some(number));
+        }
+        assert_eq!((deltas.next(), deltas.after().as_deref()), (None, Some(&b"rest"[..])));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_end_without_a_panic(bytes in proptest::collection::vec(0_u8.., 0..40), width in 0..65_u32) {
+            let mut hybrid = Hybrid::new(Bytes::from(bytes.clone()), width);
+            // A run of zero bits may claim any number of numbers.
+            while let Some((count, _)) = hybrid.peek() {
+                proptest::prop_assert!(count > 0);
+                hybrid.pass(count);
+            }
+            if let Some(mut deltas) = Deltas::new(Bytes::from(bytes)) {
+                let _ = deltas.after();
+                (0..10_000).map_while(|_| deltas.next()).for_each(drop);
+            }
+        }
     }
 }
