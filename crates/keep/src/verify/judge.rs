@@ -20,7 +20,7 @@ impl Judge {
     }
 
     /// Registers the own passages of a document that is kept.
-    pub(super) fn kept(&mut self, passages: Vec<u64>) {
+    pub(super) fn remember(&mut self, passages: Vec<u64>) {
         self.passages.extend(passages);
     }
 

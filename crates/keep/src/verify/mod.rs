@@ -20,6 +20,7 @@
 //! and if it differs from that, with at most [`COMPARED_MAX`] others.
 
 pub(crate) mod audit;
+mod check;
 mod differences;
 mod facts;
 mod judge;
@@ -49,134 +50,13 @@ use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
 use crate::error::Result;
+pub(crate) use check::{Check, Counts, Finding, shortened};
 use leitong_base::hashed::{HashedMap, HashedSet};
-use leitong_base::terminal;
 pub use lost_max::LostMax;
 pub use texts::TextCompressor;
 
 /// Maximum number of kept texts of a cluster with which a document is compared, besides the first one.
 const COMPARED_MAX: usize = 2;
-/// Maximum number of characters of a passage that is reported.
-const SHOWN_CHARS_MAX: usize = 300;
-
-/// The outcome for a document that would be dropped: it is dropped, or kept for a reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Finding {
-    /// The document is dropped: a kept document contains it.
-    Contained,
-    /// The document is kept: too much of its text would be lost.
-    TextLost,
-    /// The document is kept: its facts, such as numbers or names, differ from those of the kept documents.
-    FactsDiffer,
-    /// The document is kept: its text or the text of the kept document is not available.
-    #[default]
-    NotVerified,
-}
-
-impl Finding {
-    /// Returns the name of the finding, as in JSON.
-    #[must_use]
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Contained => "contained",
-            Self::TextLost => "text_lost",
-            Self::FactsDiffer => "facts_differ",
-            Self::NotVerified => "not_verified",
-        }
-    }
-}
-
-/// The result of verifying a document. By default, the document could not be compared.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Check {
-    /// The finding.
-    pub finding: Finding,
-    /// The share of the text in passages that the kept document lacks.
-    pub lost_share: f64,
-    /// The number of letters in the longest passage that is not in the kept document.
-    pub lost_letters: u32,
-    /// The longest passage that is not in the kept document, normalised; cut if it is long.
-    pub lost_passage: String,
-    /// The fact of the document and that of the kept document, if facts differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub differs: Option<String>,
-    /// The url of the kept document that was compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept_url: Option<String>,
-}
-
-impl Check {
-    /// Returns the check of a document with the same text as this kept one.
-    fn contained(kept: &SplitText) -> Self {
-        Self { finding: Finding::Contained, kept_url: kept.known_url(), ..Self::default() }
-    }
-
-    /// Returns true if the document is kept because of this check.
-    #[must_use]
-    pub(crate) fn keeps(&self) -> bool {
-        self.finding != Finding::Contained
-    }
-}
-
-/// Returns the text on one line, and cut if it is long.
-pub(crate) fn shortened(text: &str) -> String {
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((at, _)) = line.char_indices().nth(SHOWN_CHARS_MAX) {
-        line.truncate(at);
-        line.push('…');
-    }
-    line
-}
-
-/// Counts of verified documents.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Counts {
-    /// Number of documents that were compared before they were dropped.
-    pub dropped: u64,
-    /// Number of documents that are kept because text would be lost.
-    pub text_lost: u64,
-    /// Number of documents that are kept because facts differ.
-    pub facts_differ: u64,
-    /// Number of documents that are kept because they could not be verified.
-    pub not_verified: u64,
-}
-
-impl Counts {
-    /// Counts a finding.
-    pub(crate) fn count(&mut self, finding: Finding) {
-        *match finding {
-            Finding::Contained => &mut self.dropped,
-            Finding::TextLost => &mut self.text_lost,
-            Finding::FactsDiffer => &mut self.facts_differ,
-            Finding::NotVerified => &mut self.not_verified,
-        } += 1;
-    }
-
-    /// Returns the number of documents that are kept by verification.
-    #[must_use]
-    pub(super) fn kept(&self) -> u64 {
-        self.text_lost + self.facts_differ + self.not_verified
-    }
-
-    /// Reports the counts. The stored texts took `stored` bytes.
-    pub(super) fn note(&self, stored: u64) {
-        let Self { dropped, text_lost, facts_differ, not_verified } = self;
-        terminal::note(format_args!(
-            "verified: {dropped} documents are dropped and {} kept: {text_lost} because text would be lost, \
-             {facts_differ} because facts differ, {not_verified} because they could not be compared (texts took \
-             {:.1} MB on disk)",
-            self.kept(),
-            stored as f64 / 1e6
-        ));
-        if *not_verified > 0 {
-            terminal::note(
-                "documents cannot be compared if a run without --verify stored the kept document of their \
-                 cluster",
-            );
-        }
-    }
-}
 
 /// How a document that would be dropped differs from the first kept one of its cluster. It is stored with the decision
 /// until all documents of the run were compared.
@@ -202,7 +82,7 @@ pub(crate) struct Verifier<'a> {
     /// its cluster.
     by_words: HashedMap<u32>,
     /// The number of texts of a cluster that were kept before verification, if there are several.
-    unlike: HashMap<u64, u32>,
+    kept_before: HashMap<u64, u32>,
     recent: RecentTexts,
 }
 
@@ -216,7 +96,7 @@ impl<'a> Verifier<'a> {
             table,
             kept: KeptTexts::default(),
             by_words: HashedMap::default(),
-            unlike: HashMap::new(),
+            kept_before: HashMap::new(),
             recent: RecentTexts::default(),
         }
     }
@@ -240,13 +120,14 @@ impl<'a> Verifier<'a> {
             }
             Ok(())
         })?;
-        self.unlike = self.kept_texts().counts();
+        self.kept_before = self.kept_texts().counts();
         let mut counts = Counts::default();
         let mut ordinals = 0..;
         let mut checked = new_spool()?;
         let mut slots = Slots::default();
         spooled.each(|_, decision| {
             let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
+            // A document with a passage of a benchmark is dropped in any case.
             if is_kept || decision.cluster_id.is_none() || decision.benchmark.is_some() {
                 return Ok(checked.push(decision)?);
             }
@@ -255,8 +136,10 @@ impl<'a> Verifier<'a> {
             counts.count(check.finding);
             if check.keeps() {
                 let number = self.kept_texts().count(decision.founded);
-                self.by_words.insert(words_key(decision.founded, &compared.fillings), number);
                 self.keep(decision)?;
+                if self.kept_texts().count(decision.founded) > number {
+                    self.by_words.insert(words_key(decision.founded, &compared.fillings), number);
+                }
             }
             let check = Some(Box::new(check));
             Ok(checked.push(&Decision { check, compared: Some(Box::new(compared)), ..decision.clone() })?)
@@ -280,7 +163,7 @@ impl<'a> Verifier<'a> {
         counts: &mut Counts,
     ) -> Result<Spooled> {
         let is_kept = |decision: &Decision| decision.check.as_ref().is_none_or(|check| check.keeps());
-        // The words of the first text of a cluster are not there.
+        // The first text of a cluster is not compared with itself, so its own words are missing here.
         let mut kept = HashedSet::default();
         checked.each(|_, decision| {
             if let Some(compared) = decision.compared.as_ref().filter(|_| is_kept(decision)) {
@@ -307,7 +190,7 @@ impl<'a> Verifier<'a> {
         Ok(again.finish()?)
     }
 
-    /// Registers a document that is kept.
+    /// Registers a document that is kept. Nothing can be compared with one whose text is not stored.
     fn keep(&mut self, decision: &Decision) -> io::Result<()> {
         let Some(place) = decision.text else { return Ok(()) };
         let Some(hash) = self.run.hash_at(place)? else { return Ok(()) };
@@ -328,8 +211,8 @@ impl<'a> Verifier<'a> {
     fn others(&self, founder: u64, fillings: &[Filling], is_lost: bool) -> Vec<KeptText> {
         let kept = self.kept_texts();
         let alike = self.by_words.get(&words_key(founder, fillings)).copied();
-        let unlike = || self.unlike.get(&founder).copied().unwrap_or(0);
-        let latest = 1..if is_lost { kept.count(founder) } else { unlike() };
+        let kept_before = || self.kept_before.get(&founder).copied().unwrap_or(0);
+        let latest = 1..if is_lost { kept.count(founder) } else { kept_before() };
         let latest = latest.rev().filter(|number| alike != Some(*number));
         let numbers = alike.into_iter().chain(latest).take(COMPARED_MAX);
         numbers.filter_map(|number| kept.text(founder, number)).collect()
@@ -337,10 +220,10 @@ impl<'a> Verifier<'a> {
 
     /// Compares a document with the kept documents of its cluster.
     fn check(&mut self, decision: &Decision) -> io::Result<(Check, Compared)> {
-        let mut best = (Check::default(), Vec::new());
+        let (mut best, mut own_passages) = (Check::default(), Vec::new());
         let mut compared = Compared::default();
-        let Some(place) = decision.text else { return Ok((best.0, compared)) };
-        let Some(text) = decompressed(&self.run.read(place)?) else { return Ok((best.0, compared)) };
+        let Some(place) = decision.text else { return Ok((best, compared)) };
+        let Some(text) = decompressed(&self.run.read(place)?) else { return Ok((best, compared)) };
         let founder = decision.founded;
         if let Some(equal) = self.kept_texts().with_hash(founder, text.hash)
             && let Some(equal) = self.text(equal.place)?.filter(|equal| equal.text() == text.text())
@@ -352,28 +235,26 @@ impl<'a> Verifier<'a> {
         let mut number = 0;
         while let Some(kept) = candidates.get(number).copied() {
             number += 1;
+            // If the first one is damaged, there are no others, and the document is kept.
             let Some(other) = self.text(kept.place)? else { continue };
             let comparison = Comparison::new(&text, &other);
-            let found = self.judge.check(&comparison);
+            let (found, passages) = self.judge.check(&comparison);
             if number == 1 {
                 compared = comparison.compared();
-                if found.0.keeps() {
-                    let is_lost = found.0.finding == Finding::TextLost;
+                if found.keeps() {
+                    let is_lost = found.finding == Finding::TextLost;
                     candidates.extend(self.others(founder, &compared.fillings, is_lost));
                 }
             }
-            let is_better = best.0.finding == Finding::NotVerified
-                || found.0.finding == Finding::Contained
-                || found.0.lost_share < best.0.lost_share;
-            if is_better {
-                best = found;
+            if !found.keeps() {
+                return Ok((found, compared));
             }
-            if !best.0.keeps() {
-                return Ok((best.0, compared));
+            if best.finding == Finding::NotVerified || found.lost_share < best.lost_share {
+                (best, own_passages) = (found, passages);
             }
         }
-        self.judge.kept(best.1);
-        Ok((best.0, compared))
+        self.judge.remember(own_passages);
+        Ok((best, compared))
     }
 
     /// Returns a kept text, or `None` if it is damaged.
