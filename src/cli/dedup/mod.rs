@@ -153,8 +153,9 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
     let run_id = run_id(arguments, &inputs, (&config, &table));
     let mut parts = Parts::new(&outputs, arguments.first_output(), arguments.overwrite, uploads);
     parts.set_shards(arguments.kept.shards());
+    let prints = arguments.output.is_none() && !arguments.kept.copies();
     let mark = match &arguments.table {
-        Some(_) => Marked::new(&run_id, (&paths, &inputs), &named, prints(arguments))?,
+        Some(_) => Marked::new(&run_id, (&paths, &inputs), &named, prints)?,
         None => None,
     };
     let listed = parts.listed()?;
@@ -775,9 +776,4 @@ fn outputs(arguments: &Arguments, below: &[PathBuf]) -> Vec<(&'static str, PathB
     let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
     outputs.chain(arguments.kept.files(below)).collect()
-}
-
-/// Returns true if verdicts go to standard output.
-fn prints(arguments: &Arguments) -> bool {
-    arguments.output.is_none() && !arguments.kept.copies()
 }
