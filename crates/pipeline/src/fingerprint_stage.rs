@@ -296,15 +296,8 @@ impl FingerprintStage {
                 if cause == Cause::Internal {
                     tracing::error!("{}: {message}", record.place);
                 }
-                let raw = Some(raw);
-                unreadable(Unreadable {
-                    source: record.place,
-                    cause,
-                    message,
-                    raw,
-                    raw_bytes,
-                    received: None,
-                })
+                let letter = Unreadable::new(record.place, cause, message);
+                unreadable(Unreadable { raw: Some(raw), raw_bytes, ..letter })
             }
         }
     }
@@ -338,14 +331,9 @@ impl FingerprintStage {
         *workspace = self.workspace();
         // The message becomes a dead letter as received, unless getting it has failed.
         let letter = guarded(|| self.unreadable(source.clone(), message(), &fault));
-        unreadable(letter.unwrap_or_else(|| Unreadable {
-            source: source.clone(),
-            cause: fault.cause(),
-            message: fault.to_string(),
-            raw: None,
-            raw_bytes: 0,
-            received: None,
-        }))
+        unreadable(
+            letter.unwrap_or_else(|| Unreadable::new(source.clone(), fault.cause(), fault.to_string())),
+        )
     }
 
     fn try_message<'m>(

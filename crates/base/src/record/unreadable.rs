@@ -34,6 +34,12 @@ fn lossy<S: Serializer>(raw: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S
 }
 
 impl Unreadable {
+    /// Creates a dead letter without a value.
+    #[must_use]
+    pub fn new(source: Place, cause: Cause, message: String) -> Self {
+        Self { source, cause, message, raw: None, raw_bytes: 0, received: None }
+    }
+
     /// Maximum length of the explanation in a dead letter. Without a limit it could be of any length, because it
     /// may quote the input.
     pub const MESSAGE_BYTES_MAX: usize = 1024;

@@ -48,13 +48,11 @@ mod tests {
             headers: vec![("trace".into(), Some(b"1".to_vec())), ("empty".into(), None)],
             log_time: None,
         };
+        let source = Place::Message { topic: "pages".into(), partition: 2, offset: 7, epoch: 0 };
         let letter = Unreadable {
-            source: Place::Message { topic: "pages".into(), partition: 2, offset: 7, epoch: 0 },
-            cause: Cause::BrokenJson,
-            message: "broken JSON: …".into(),
-            raw: None,
             raw_bytes: 9_000_000,
             received: Some(Box::new(received)),
+            ..Unreadable::new(source, Cause::BrokenJson, "broken JSON: …".into())
         };
         let shown = headers(&letter, "leitong").into_iter().map(|(name, value)| {
             let value = value.map(|value| String::from_utf8(value).expect("UTF-8"));

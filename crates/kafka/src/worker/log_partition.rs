@@ -161,14 +161,7 @@ impl LogPartition {
             offset: place.offset,
             epoch: 0,
         };
-        LogRecord::Unreadable(Box::new(Unreadable {
-            source,
-            cause: Cause::BrokenLogRecord,
-            message: error.to_string(),
-            raw: None,
-            raw_bytes: 0,
-            received: None,
-        }))
+        LogRecord::Unreadable(Box::new(Unreadable::new(source, Cause::BrokenLogRecord, error.to_string())))
     }
 
     /// Returns the name of a log that begins with the record at `first`. A log is named once, by its first
@@ -243,7 +236,7 @@ impl LogPartition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leitong_base::record::{FingerprintRecord, Outcome, Reason, TextDigest};
+    use leitong_base::record::{FingerprintRecord, Outcome, TextDigest};
     use leitong_cluster::changelog::POSITION_KEY;
     use leitong_cluster::log::TopicIds;
     use leitong_cluster::{ClusterRules, OldCentroids, Position};
@@ -310,30 +303,18 @@ mod tests {
             let text = xxh3_64(&i.to_be_bytes()) % 50;
             let bytes = (0..length as u64).map(|at| (((text + 1) * 0x9e37_79b9 * (at + 1)) >> 24) as u8);
             let record = match i % 23 {
-                22 => LogRecord::Unreadable(Box::new(Unreadable {
-                    source,
-                    cause: Cause::BrokenJson,
-                    message: "no".into(),
-                    raw: None,
-                    raw_bytes: 0,
-                    received: None,
-                })),
+                22 => {
+                    LogRecord::Unreadable(Box::new(Unreadable::new(source, Cause::BrokenJson, "no".into())))
+                }
                 kind => LogRecord::Page(Box::new(FingerprintRecord {
                     source,
                     page_id: format!("p{i}"),
                     url: format!("http://a/{i}"),
                     corpus: if i.is_multiple_of(5) { "other" } else { "default" }.to_owned(),
                     fingerprint_hash: 1,
-                    fetched_at: None,
                     log_time: Timestamp::from_ms(1_700_000_000_000 + i as i64 * DAY_MS / 30),
-                    passthrough: None,
-                    carried: None,
-                    metadata: None,
                     text: Some(TextDigest { digest: u128::from(text) + u128::from(i % 3), chars: 100 }),
-                    outcome: match kind {
-                        21 => Outcome::Undecidable(Reason::TooShort),
-                        _ => Outcome::Fingerprint(bytes.collect()),
-                    },
+                    ..FingerprintRecord::numbered(0, (kind != 21).then(|| bytes.collect()))
                 })),
             };
             Ok(Entry { record, origin })

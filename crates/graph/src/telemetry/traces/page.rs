@@ -322,14 +322,7 @@ mod tests {
     }
 
     fn letter(offset: u64) -> Conclusion {
-        Conclusion::DeadLetter(Box::new(Unreadable {
-            source: place(offset),
-            cause: Cause::BrokenJson,
-            message: "no".to_owned(),
-            raw: None,
-            raw_bytes: 0,
-            received: None,
-        }))
+        Conclusion::DeadLetter(Box::new(Unreadable::new(place(offset), Cause::BrokenJson, "no".to_owned())))
     }
 
     /// Traces a page from its message to its outcome. Returns the contexts of its log record and of its
