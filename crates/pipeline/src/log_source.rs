@@ -88,11 +88,7 @@ mod tests {
             let text =
                 format!("第{number}号渡船在夜里第一次亮着灯驶过海峡，岸上的人们站在雨中看了很久。").repeat(3);
             let page = Page::text(format!("https://{host}/{number}"), text);
-            let place = Place::Line { input: "-".into(), line: 1 };
-            let Ok(LogRecord::Page(record)) = stage.process_page(place, page, &mut workspace).record else {
-                panic!("a page has a record");
-            };
-            Unplaced::new(*record, stage.detector().name()).bytes()
+            stage.record(page, &mut workspace)
         };
         hosts.iter().enumerate().map(page).collect()
     }

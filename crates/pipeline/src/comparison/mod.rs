@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::config::Config;
 use crate::config::detectors::DETECTORS;
 use crate::config::load::ConfigError;
-use crate::document::{self, Charset};
+use crate::document::{self, Charset, DecodedDocument};
 use crate::fingerprint_stage::FingerprintStage;
 use leitong_base::record::{FingerprintRecord, LogRecord, Place};
 use leitong_base::work::Work;
@@ -24,7 +24,7 @@ use leitong_fingerprint::{Detector, Shares};
 use leitong_text::extract::{NoContent, PageBlock};
 use leitong_text::page::Page;
 use leitong_text::segment::Terms;
-use shared::{Marked, marked};
+use shared::marked;
 
 pub use evidence::plain;
 pub use shared::{Mark, Piece};
@@ -171,38 +171,23 @@ impl Comparer {
             unreachable!("a page is never skipped")
         };
         let terms = workspace.into_terms();
-        match read {
-            Ok((reading, blocks)) => Side {
-                name,
-                charset: reading.charset,
-                title: reading.document.title,
-                page_kind: reading.document.page_kind,
-                blocks,
-                terms,
-                record,
-                refusal: None,
-            },
-            Err(refusal) => Side {
-                name,
-                charset: None,
-                title: None,
-                page_kind: None,
-                blocks: Vec::new(),
-                terms,
-                record,
-                refusal: Some(refusal.message),
-            },
-        }
+        let (charset, title, page_kind, blocks, refusal) = match read {
+            Ok((DecodedDocument { document, charset, .. }, blocks)) => {
+                (charset, document.title, document.page_kind, blocks, None)
+            }
+            Err(refusal) => (None, None, None, Vec::new(), Some(refusal.message)),
+        };
+        Side { name, charset, title, blocks, terms, record, refusal, page_kind }
     }
 
     /// Compares two pages in every respect.
     #[must_use]
     pub fn compare(&self, sides: [Side; 2]) -> Comparison {
-        let Marked { pieces, shared, cut } = marked(&sides, self.stage.segmenter());
+        let (pieces, alignment) = marked(&sides, self.stage.segmenter());
         Comparison {
             pieces,
-            shared,
-            cut,
+            shared: alignment.shared,
+            cut: alignment.cut,
             detector: self.detector().name(),
             related: self.related(&sides),
             verdict: self.verdict(&sides),
@@ -214,7 +199,7 @@ impl Comparer {
     /// Returns the marked pieces of each block of two pages, as in [`Comparison::pieces`].
     #[must_use]
     pub fn pieces(&self, sides: &[Side; 2]) -> [Vec<Vec<Piece>>; 2] {
-        marked(sides, self.stage.segmenter()).pieces
+        marked(sides, self.stage.segmenter()).0
     }
 
     /// Compares two pages by every detector.

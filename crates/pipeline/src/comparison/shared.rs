@@ -28,13 +28,6 @@ pub enum Mark {
     NotCompared,
 }
 
-/// The result of [`marked`].
-pub(super) struct Marked {
-    pub(super) pieces: [Vec<Vec<Piece>>; 2],
-    pub(super) shared: f64,
-    pub(super) cut: bool,
-}
-
 /// A token of a page's main text: its block, its range in the block, and the normalised text that is
 /// compared.
 struct Token<'a> {
@@ -43,8 +36,9 @@ struct Token<'a> {
     key: Cow<'a, str>,
 }
 
-/// Aligns the main texts as detectors read them, and marks the original text of the pages.
-pub(super) fn marked(sides: &[Side; 2], segmenter: &Segmenter) -> Marked {
+/// Aligns the main texts as detectors read them, and marks the original text of the pages. Returns the marked pieces
+/// of each block of each page, and the alignment.
+pub(super) fn marked(sides: &[Side; 2], segmenter: &Segmenter) -> ([Vec<Vec<Piece>>; 2], Alignment) {
     let found = [main_text(&sides[0], segmenter), main_text(&sides[1], segmenter)];
     let keys =
         [&found[0], &found[1]].map(|tokens| tokens.iter().map(|token| &*token.key).collect::<Vec<_>>());
@@ -60,7 +54,7 @@ pub(super) fn marked(sides: &[Side; 2], segmenter: &Segmenter) -> Marked {
         }
         pieces(&sides[side].blocks, &found[side], &marks)
     });
-    Marked { pieces, shared: alignment.shared, cut: alignment.cut }
+    (pieces, alignment)
 }
 
 /// Returns the tokens of a page's main text with the normalised form of each, so Chinese scripts and
