@@ -22,6 +22,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use leitong_cluster::ClusterId;
 use leitong_cluster::verdict::{Conclusion, Kind};
 use metrics::counter;
 
@@ -132,18 +133,10 @@ enum Alarm {
     Cluster {
         /// Site of the cluster.
         site: String,
-        /// Id of the cluster.
-        cluster_id: String,
         /// Number of the cluster's pages so far, without those crawled again.
         pages: u32,
-        /// The id of the cluster's canonical page.
-        canonical_page_id: String,
-        /// The url of the cluster's canonical page.
-        canonical_url: String,
-        /// The id of the cluster's last page.
-        page_id: String,
-        /// The url of the cluster's last page.
-        url: String,
+        /// The cluster, and its last page.
+        last: Joined,
     },
     /// A site whose share of duplicates jumped.
     Site {
@@ -171,15 +164,15 @@ impl Alarm {
 
     fn log(&self) {
         match self {
-            Self::Cluster { site, cluster_id, pages, canonical_page_id, canonical_url, page_id, url } => {
+            Self::Cluster { site, pages, last } => {
                 tracing::warn!(
                     site,
-                    cluster_id,
+                    cluster_id = ClusterId::from_bytes(last.cluster_id).to_string(),
                     pages,
-                    canonical_page_id,
-                    canonical_url,
-                    page_id,
-                    url,
+                    canonical_page_id = &*last.canonical_page_id,
+                    canonical_url = &*last.canonical_url,
+                    page_id = &*last.page_id,
+                    url = &*last.url,
                     command = command(site),
                     "duplicates of this site may be wrong: a cluster looks like a template, with slightly \
                      different pages of one site; see docs/operations.md#leitongtemplate"
@@ -292,12 +285,8 @@ impl Templates {
         cluster.alarmed = true;
         Some(Alarm::Cluster {
             site: site(&joined.url)?.to_owned(),
-            cluster_id: joined.cluster_id.iter().map(|byte| format!("{byte:02x}")).collect(),
             pages: cluster.pages + 1,
-            canonical_page_id: joined.canonical_page_id.to_string(),
-            canonical_url: joined.canonical_url.to_string(),
-            page_id: joined.page_id.to_string(),
-            url: joined.url.to_string(),
+            last: joined.clone(),
         })
     }
 
@@ -374,14 +363,12 @@ mod tests {
     fn a_cluster_of_one_site_whose_pages_differ_a_little_is_named_once() {
         let form = |number| page("a.example", number, Some(("https://A.example/0", true)));
         let named = alarms((0..500).map(form));
-        let [Alarm::Cluster { site, pages, cluster_id, canonical_page_id, page_id, .. }] = &named[..] else {
-            panic!("{named:?}")
-        };
+        let [Alarm::Cluster { site, pages, last }] = &named[..] else { panic!("{named:?}") };
         assert_eq!(
-            (site.as_str(), *pages, canonical_page_id.as_str()),
+            (site.as_str(), *pages, &*last.canonical_page_id),
             ("a.example", CLUSTER_PAGES_MIN, "first")
         );
-        assert_eq!((cluster_id.as_str(), page_id.as_str()), ("07".repeat(16).as_str(), "8"));
+        assert_eq!((last.cluster_id, &*last.page_id), ([7; 16], "8"));
     }
 
     #[test]
