@@ -1,5 +1,8 @@
 //! Builds the answers to requests, from verdicts that are already JSON.
 
+use std::borrow::Cow;
+use std::io::Write;
+
 use hyper::header::HeaderName;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -115,41 +118,27 @@ impl Canonical {
     }
 }
 
-/// The outcome for one record of a batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// The verdict on the record's page, as JSON.
-    Verdict(Box<[u8]>),
-    /// The record is not a page, or the settings skip the page.
-    Problem(Problem),
-}
+/// The outcome for one record of a batch: the verdict on the record's page as JSON, or the problem of a record that is
+/// not a page, or that the settings skip.
+pub(super) type Outcome = Result<Box<[u8]>, Problem>;
 
-/// Returns `{"verdict":…}`, or the problem itself, for the only page of a request.
-pub(super) fn single_result(outcome: Outcome) -> Answer {
-    match outcome {
-        Outcome::Verdict(verdict) => Answer::raw([b"{\"verdict\":", &verdict[..], b"}"].concat()),
-        Outcome::Problem(problem) => problem.into(),
-    }
+/// Returns `{"verdict":…}`, for the only page of a request.
+pub(super) fn single_result(verdict: &[u8]) -> Answer {
+    Answer::raw([b"{\"verdict\":", verdict, b"}"].concat())
 }
 
 /// Returns `{"stored":…,"results":[…]}`, for a batch.
 pub(super) fn batch_results(outcomes: &[Outcome]) -> Answer {
-    let stored = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Verdict(_))).count();
+    let stored = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
     let mut body = format!("{{\"stored\":{stored},\"results\":[").into_bytes();
     for (number, outcome) in outcomes.iter().enumerate() {
-        if number > 0 {
-            body.push(b',');
-        }
-        match outcome {
-            Outcome::Verdict(verdict) => {
-                body.extend_from_slice(b"{\"verdict\":");
-                body.extend_from_slice(verdict);
-            }
-            Outcome::Problem(problem) => {
-                body.extend_from_slice(b"{\"problem\":");
-                body.extend_from_slice(&problem.to_json());
-            }
-        }
+        let (name, json): (_, Cow<'_, [u8]>) = match outcome {
+            Ok(verdict) => ("verdict", verdict[..].into()),
+            Err(problem) => ("problem", problem.to_json().into()),
+        };
+        let comma = if number > 0 { "," } else { "" };
+        let _ = write!(body, "{comma}{{\"{name}\":");
+        body.extend_from_slice(&json);
         body.push(b'}');
     }
     body.extend_from_slice(b"]}");
@@ -174,11 +163,8 @@ pub(super) fn cluster_answer(id: ClusterId, known: KnownCluster, detector: &dyn 
     let KnownCluster { centroid, members_kept, members } = known;
     let canonical = centroid.map(|centroid| Canonical::new(centroid, detector));
     let canonical = serde_json::to_string(&canonical).expect("texts and a date");
-    let mut body = format!(
+    let head = format!(
         "{{\"cluster_id\":\"{id}\",\"canonical\":{canonical},\"members_kept\":{members_kept},\"members\":["
-    )
-    .into_bytes();
-    body.extend_from_slice(&members.join(&b','));
-    body.extend_from_slice(b"]}");
-    Answer::raw(body)
+    );
+    Answer::raw([head.as_bytes(), &members.join(&b','), b"]}"].concat())
 }

@@ -29,9 +29,7 @@ pub(super) struct Memory {
 }
 
 /// A part of the memory, which is released on drop.
-pub(super) struct Reserved {
-    permit: Option<OwnedSemaphorePermit>,
-}
+pub(super) type Reserved = Option<OwnedSemaphorePermit>;
 
 impl Memory {
     /// Creates a memory of `bytes` bytes.
@@ -40,14 +38,9 @@ impl Memory {
         Self { units: Arc::new(Semaphore::new(total)), total }
     }
 
-    /// Returns an empty reservation.
-    pub(super) fn reserved(&self) -> Reserved {
-        Reserved { permit: None }
-    }
-
     /// Extends `reserved` to at least `bytes`, or to the whole memory if that is less.
     pub(super) async fn reserve(&self, reserved: &mut Reserved, bytes: usize) -> Result<(), Problem> {
-        let held = reserved.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let held = reserved.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let wanted = bytes.div_ceil(UNIT_BYTES).min(self.total);
         let more = wanted.saturating_sub(held);
         if more == 0 {
@@ -56,7 +49,7 @@ impl Memory {
         let permit = Arc::clone(&self.units).acquire_many_owned(more as u32);
         match timeout(MEMORY_WAIT, permit).await {
             Ok(Ok(permit)) => {
-                match &mut reserved.permit {
+                match reserved {
                     Some(held) => held.merge(permit),
                     none => *none = Some(permit),
                 }
@@ -71,7 +64,7 @@ impl Memory {
 
     /// Releases the memory that `reserved` holds beyond `bytes`.
     pub(super) fn shrink(reserved: &mut Reserved, bytes: usize) {
-        if let Some(permit) = &mut reserved.permit {
+        if let Some(permit) = reserved {
             drop(permit.split(permit.num_permits().saturating_sub(bytes.div_ceil(UNIT_BYTES))));
         }
     }

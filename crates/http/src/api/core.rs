@@ -80,10 +80,7 @@ pub(super) enum LookedUpOrBatch {
 }
 
 /// The result of preparing a record for storage.
-pub(super) enum Prepared {
-    Page(Box<FingerprintRecord>),
-    Problem(Problem),
-}
+pub(super) type Prepared = Result<Box<FingerprintRecord>, Problem>;
 
 impl Core {
     /// Creates a core for these tables.
@@ -198,12 +195,9 @@ impl Core {
 
     /// Makes log records from some records of a batch.
     pub(super) fn prepare(&self, batch: &Batch, some: Range<usize>, tools: &mut Tools) -> Vec<Prepared> {
-        let each = |range: &Range<usize>| match self.page(batch, range.clone()) {
-            Ok(page) => {
-                let corpus = batch.request.corpus.as_deref();
-                Prepared::Page(Box::new(self.fingerprinted(page, corpus, tools)))
-            }
-            Err(problem) => Prepared::Problem(problem),
+        let each = |range: &Range<usize>| {
+            let page = self.page(batch, range.clone())?;
+            Ok(Box::new(self.fingerprinted(page, batch.request.corpus.as_deref(), tools)))
         };
         batch.records.ranges[some].iter().map(each).collect()
     }
@@ -237,15 +231,17 @@ impl Core {
     }
 
     /// Returns the answer to `POST /v1/pages`, from the prepared records and the verdicts on their pages.
-    pub(super) fn stored(batch: &Batch, prepared: Vec<Option<Problem>>, verdicts: Vec<Box<[u8]>>) -> Answer {
+    pub(super) fn stored(
+        batch: &Batch,
+        prepared: Vec<Result<(), Problem>>,
+        verdicts: Vec<Box<[u8]>>,
+    ) -> Answer {
         let mut verdicts = verdicts.into_iter();
-        let outcome = |problem: Option<Problem>| match problem {
-            Some(problem) => Outcome::Problem(problem),
-            None => Outcome::Verdict(verdicts.next().unwrap_or_default()),
-        };
+        let outcome = |prepared: Result<(), Problem>| prepared.map(|()| verdicts.next().unwrap_or_default());
         let mut outcomes: Vec<Outcome> = prepared.into_iter().map(outcome).collect();
         match outcomes.pop() {
-            Some(only) if !batch.records.is_batch => answer::single_result(only),
+            Some(Ok(verdict)) if !batch.records.is_batch => answer::single_result(&verdict),
+            Some(Err(problem)) if !batch.records.is_batch => problem.into(),
             last => {
                 outcomes.extend(last);
                 answer::batch_results(&outcomes)
@@ -259,7 +255,7 @@ impl Core {
             let detail = "pass the page's url as ?url=…, percent-encoded, or its id as /v1/pages/{id}";
             return Err(Problem::new(ProblemKind::BadOption, detail));
         };
-        Ok(answer::single_result(Outcome::Verdict(self.tables.page_of_url(&url)?)))
+        Ok(answer::single_result(&self.tables.page_of_url(&url)?))
     }
 
     /// Returns the reason why the server should get no requests now; `None` if it is ready.
@@ -275,7 +271,7 @@ impl Core {
     /// Handles `GET /v1/pages/{id}`.
     pub(super) fn stored_page(&self, page_id: &str, query: &str) -> Result<Answer, Problem> {
         Options::parse(query, &[])?;
-        Ok(answer::single_result(Outcome::Verdict(self.tables.page(page_id)?)))
+        Ok(answer::single_result(&self.tables.page(page_id)?))
     }
 
     /// Handles `GET /v1/clusters/{id}`.

@@ -27,7 +27,7 @@ use super::answer::{self, Answer};
 use super::body::{self, Limits, Memory, Reserved};
 use super::client::Clients;
 use super::committer::Submission;
-use super::core::{self, Batch, Core, LookedUpOrBatch, Prepared, Tools};
+use super::core::{self, Batch, Core, LookedUpOrBatch, Tools};
 use super::pool::{Pool, Urgency};
 use super::problem::{Problem, ProblemKind};
 use super::token::{Token, TokenFault};
@@ -76,7 +76,7 @@ impl Edge {
         request: Request<RequestBody>,
         client: Client,
     ) -> Response<Full<Bytes>> {
-        let mut reserved = self.memory.reserved();
+        let mut reserved = None;
         let (parts, body) = request.into_parts();
         if let Some(answer) = self.operations(&parts, client.ip).await {
             return response(answer, reserved);
@@ -269,13 +269,7 @@ impl Edge {
         self.memory.reserve(reserved, body_bytes + batch.len() * VERDICT_BYTES).await?;
         let (mut pages, mut outcomes) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
         for prepared in self.in_parts(&batch, Core::prepare).await? {
-            match prepared {
-                Prepared::Page(page) => {
-                    pages.push(*page);
-                    outcomes.push(None);
-                }
-                Prepared::Problem(problem) => outcomes.push(Some(problem)),
-            }
+            outcomes.push(prepared.map(|page| pages.push(*page)));
         }
         let verdicts = if pages.is_empty() { Vec::new() } else { self.submitted(pages).await? };
         Ok(Core::stored(&batch, outcomes, verdicts))
