@@ -95,24 +95,14 @@ pub struct AsOf {
     pub held_as: Option<HeldAs>,
 }
 
-/// Role of an instance for a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HeldAs {
-    /// The instance decides on the pages of the table.
-    Owner,
-    /// The instance follows the decisions of another instance.
-    Standby,
-}
-
-impl HeldAs {
-    /// Returns the name in answers.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Standby => "standby",
-        }
+leitong_base::named! {
+    /// Role of an instance for a table.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum HeldAs {
+        /// The instance decides on the pages of the table.
+        Owner = "owner",
+        /// The instance follows the decisions of another instance.
+        Standby = "standby",
     }
 }
 
