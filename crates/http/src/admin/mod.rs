@@ -14,11 +14,9 @@ use hyper::body::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
-use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::port::{Limits, Port, RequestBody};
 use leitong_base::error::{Context, StepError};
-use leitong_graph::telemetry::health::Health;
 
 pub use state::AdminState;
 
@@ -29,9 +27,6 @@ const LIMITS: Limits = Limits {
     write_timeout: Duration::from_secs(10),
     keep_alive: false,
 };
-
-/// Handler of additional paths. It returns `None` for a request that it does not answer.
-pub type MorePaths = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
 
 /// An admin port that is bound but not served yet.
 pub struct AdminPort(Port);
@@ -55,43 +50,30 @@ impl AdminPort {
     }
 
     /// Serves the port permanently.
-    pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, more_paths: Option<MorePaths>) {
-        self.serve_within(LIMITS, health, metrics, more_paths).await;
+    pub async fn serve(self, state: Arc<AdminState>) {
+        self.serve_within(LIMITS, state).await;
     }
 
-    async fn serve_within(
-        self,
-        limits: Limits,
-        health: Arc<Health>,
-        metrics: PrometheusHandle,
-        more_paths: Option<MorePaths>,
-    ) {
+    async fn serve_within(self, limits: Limits, state: Arc<AdminState>) {
         let answer = move |request: Request<RequestBody>, _| {
-            std::future::ready(respond(&request.into_parts().0, &health, &metrics, more_paths.as_ref()))
+            std::future::ready(respond(&request.into_parts().0, &state))
         };
         self.0.serve(limits, answer).await;
     }
 }
 
-fn respond(
-    request: &Parts,
-    health: &Health,
-    metrics: &PrometheusHandle,
-    more_paths: Option<&MorePaths>,
-) -> Response<Full<Bytes>> {
+fn respond(request: &Parts, state: &AdminState) -> Response<Full<Bytes>> {
     if request.method != Method::GET && request.method != Method::HEAD {
         let mut response =
             text(StatusCode::METHOD_NOT_ALLOWED, "this port allows only GET and HEAD\n".to_owned());
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
-    if let Some(answer) = more_paths.and_then(|more_paths| more_paths(request)) {
-        return answer;
-    }
     match request.uri.path() {
-        "/livez" => probe(&health.dead()),
-        "/readyz" => probe(&health.not_ready()),
-        "/metrics" => text(StatusCode::OK, metrics.render()),
+        "/livez" => probe(&state.health.dead()),
+        "/readyz" => probe(&state.health.not_ready()),
+        "/metrics" => text(StatusCode::OK, state.metrics.render()),
+        "/state" => state.answer(request),
         _ => text(StatusCode::NOT_FOUND, "not found; try /livez, /readyz, /metrics or /state\n".to_owned()),
     }
 }
@@ -146,10 +128,11 @@ mod tests {
         let (runtime, port) = open_port();
         let address = port.address();
         let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let state = Arc::new(AdminState::begin(Arc::default(), metrics, true));
         // A probe that had to wait for a slow client would wait for an hour.
         let hour = Duration::from_secs(3600);
         let limits = Limits { head_timeout: hour, write_timeout: hour, ..LIMITS };
-        runtime.spawn(port.serve_within(limits, Arc::default(), metrics, None));
+        runtime.spawn(port.serve_within(limits, state));
         let mut slow = Vec::new();
         for number in 0..200 {
             let mut stream = TcpStream::connect(address).expect("the port is open");

@@ -1,6 +1,6 @@
 //! The state of a running worker as JSON on its admin port. An answer costs about as much as that of `/metrics`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use http_body_util::Full;
@@ -8,21 +8,19 @@ use hyper::body::Bytes;
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
+use parking_lot::Mutex;
 
 use crate::answer::Answer;
 use crate::port::same_site::SameSite;
 use crate::state::exposition::Metrics;
-use crate::state::live::{Context, History, Live};
+use crate::state::live::{History, Live};
 use leitong_base::record::Timestamp;
 use leitong_graph::telemetry::health::Health;
 
-/// Path of the state as JSON.
-const STATE: &str = "/state";
-
 /// The state of this process.
 pub struct AdminState {
-    health: Arc<Health>,
-    metrics: PrometheusHandle,
+    pub(super) health: Arc<Health>,
+    pub(super) metrics: PrometheusHandle,
     history: Mutex<History>,
     started: Instant,
     /// The check for requests that web pages of other sites send.
@@ -46,34 +44,29 @@ impl AdminState {
     pub fn tick(&self) {
         let metrics = Metrics::read(&self.metrics.render());
         let seconds = self.started.elapsed().as_secs_f64();
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).add(seconds, &metrics);
+        self.history.lock().add(seconds, &metrics);
     }
 
-    /// Answers a `GET`, or returns `None` if the path is not that of the state.
-    #[must_use]
-    pub fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
-        if request.uri.path() != STATE {
-            return None;
-        }
+    /// Answers a request for the state.
+    pub(super) fn answer(&self, request: &Parts) -> Response<Full<Bytes>> {
         if let Some(why) = self.site.refusal(request.version, &request.headers) {
             let body = format!("{why}\n");
             let answer =
                 Answer { status: StatusCode::FORBIDDEN, content_type: "text/plain; charset=utf-8", body };
-            return Some(answer.into_response());
+            return answer.into_response();
         }
         let body = serde_json::to_string(&self.live()).unwrap_or_default();
-        Some(Answer { status: StatusCode::OK, content_type: "application/json", body }.into_response())
+        Answer { status: StatusCode::OK, content_type: "application/json", body }.into_response()
     }
 
     fn live(&self) -> Live {
         let metrics = Metrics::read(&self.metrics.render());
-        let context = Context {
+        let now = Timestamp::now().as_ms() as f64 / 1e3;
+        Live {
             dead: self.health.dead(),
             not_ready: self.health.not_ready(),
-            history: &self.history.lock().unwrap_or_else(PoisonError::into_inner),
-            now: Timestamp::now().as_ms() as f64 / 1e3,
-        };
-        Live::from_metrics(&metrics, context)
+            ..Live::from_metrics(&metrics, &self.history.lock(), now)
+        }
     }
 }
 
@@ -99,10 +92,9 @@ mod tests {
         });
         let health = Arc::new(Health::default());
         health.add("cluster").wait_for(0, "restoring <script>".to_owned());
-        let state = Arc::new(AdminState::begin(Arc::clone(&health), recorder.handle(), true));
+        let state = Arc::new(AdminState::begin(health, recorder.handle(), true));
         state.tick();
-        let extra = Arc::new(move |request: &_| state.answer(request));
-        runtime.spawn(port.serve(health, recorder.handle(), Some(extra)));
+        runtime.spawn(port.serve(state));
         let (head, body) = ask("/state", "127.0.0.1");
         assert!(head.contains("application/json"), "{head}");
         let state: serde_json::Value = serde_json::from_str(&body).expect("JSON");

@@ -152,22 +152,10 @@ pub(crate) struct Live {
     pub template_alarms: u64,
 }
 
-/// Data in addition to the metrics.
-pub(crate) struct Context<'a> {
-    /// Reasons why the worker is not alive.
-    pub dead: Vec<String>,
-    /// Reasons why the worker is not ready.
-    pub not_ready: Vec<String>,
-    /// Past counters.
-    pub history: &'a History,
-    /// Current time, in seconds since 1970.
-    pub now: f64,
-}
-
 impl Live {
-    /// Builds the state from metrics and the other data.
-    pub(crate) fn from_metrics(metrics: &Metrics, context: Context<'_>) -> Self {
-        let Context { dead, not_ready, history, now } = context;
+    /// Builds the state, apart from the worker's health, from present and past metrics. `now` is the time in seconds
+    /// since 1970.
+    pub(crate) fn from_metrics(metrics: &Metrics, history: &History, now: f64) -> Self {
         let counts = |name: &str, label: &str| -> Vec<Count> {
             let by = metrics.by(name, label);
             let mut counts: Vec<Count> = by.into_iter().map(|(name, value)| (name, whole(value))).collect();
@@ -179,8 +167,8 @@ impl Live {
         let delay_sum = metrics.value("leitong_verdict_delay_seconds_sum");
         Self {
             up_seconds: started.map_or(0.0, |started| (now - started).max(0.0)),
-            dead,
-            not_ready,
+            dead: Vec::new(),
+            not_ready: Vec::new(),
             pages_per_second: history.rate(|moment| moment.pages),
             verdicts_per_second: history.rate(|moment| moment.verdicts),
             verdicts_series: history.rates(|moment| moment.verdicts),
@@ -281,13 +269,7 @@ leitong_verdict_delay_seconds_count 60
         for (at, count) in [(0.0, 0), (5.0, 50), (10.0, 50), (15.0, 200)] {
             history.add(at, &pages(count));
         }
-        let context = Context {
-            dead: vec![],
-            not_ready: vec!["cluster: restoring".to_owned()],
-            history: &history,
-            now: 1100.0,
-        };
-        let live = Live::from_metrics(&Metrics::read(TEXT), context);
+        let live = Live::from_metrics(&Metrics::read(TEXT), &history, 1100.0);
         assert_eq!(live.verdicts_series, [10.0, 0.0, 30.0]);
         assert!((live.verdicts_per_second - 200.0 / 15.0).abs() < 1e-9 && live.pages_per_second < 1e-9);
         assert_eq!((live.up_seconds, live.pages_read, live.delay_seconds), (100.0, 900, Some(0.5)));

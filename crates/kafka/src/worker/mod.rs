@@ -57,7 +57,6 @@ use leitong_graph::telemetry::traces;
 use leitong_http::MOMENT_S;
 use leitong_http::admin::AdminPort;
 use leitong_http::admin::AdminState;
-use leitong_http::admin::MorePaths;
 use leitong_pipeline::FingerprintStage;
 use leitong_pipeline::config::Config;
 use leitong_pipeline::config::KafkaConfig;
@@ -207,10 +206,9 @@ fn serve_admin_port(
         let address = port.address();
         tracing::info!("admin port: http://{address}");
         let is_loopback = address.ip().is_loopback();
-        let shown = Arc::new(AdminState::begin(Arc::clone(health), recorder.clone(), is_loopback));
-        state = Some(Arc::clone(&shown));
-        let more_paths = Arc::new(move |request: &_| shown.answer(request)) as MorePaths;
-        runtime.spawn(port.serve(Arc::clone(health), recorder, Some(more_paths)));
+        let served = Arc::new(AdminState::begin(Arc::clone(health), recorder, is_loopback));
+        runtime.spawn(port.serve(Arc::clone(&served)));
+        state = Some(served);
     }
     runtime.spawn(async move {
         loop {
