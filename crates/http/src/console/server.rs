@@ -114,8 +114,9 @@ impl Edge {
             return text_response(StatusCode::FORBIDDEN, &why);
         }
         match (request.method(), request.uri().path()) {
-            (&Method::GET | &Method::HEAD, _) => self.get(request, &client).await,
-            (&Method::POST, "/compare") => self.post(request, &client).await,
+            (&Method::GET | &Method::HEAD, _) | (&Method::POST, "/compare") => {
+                self.answer_on_thread(request, &client).await
+            }
             (_, path) => {
                 let allow = if path == "/compare" { "GET, HEAD, POST" } else { "GET, HEAD" };
                 let mut response =
@@ -126,50 +127,39 @@ impl Edge {
         }
     }
 
-    async fn post(&self, request: Request<RequestBody>, client: &Client) -> Response<Full<Bytes>> {
-        // A permit comes before the body is read, so memory holds at most one form per permit.
-        let Ok(_place) = self.places.acquire().await else {
-            return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
-        };
-        let (parts, body) = request.into_parts();
+    /// Receives a form. Returns the status and the reason if it cannot be received.
+    async fn form(&self, body: RequestBody) -> Result<Vec<u8>, (StatusCode, &'static str)> {
         let bytes_max = self.site.form_bytes_max();
         if body.size_hint().lower() > bytes_max as u64 {
-            return text_response(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE));
         }
-        let body = Limited::new(body, bytes_max).collect();
-        let body = match timeout(BODY_TIMEOUT, body).await {
-            Ok(Ok(body)) => body.to_bytes().to_vec(),
+        match timeout(BODY_TIMEOUT, Limited::new(body, bytes_max).collect()).await {
+            Ok(Ok(body)) => Ok(body.to_bytes().to_vec()),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                return text_response(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+                Err((StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE))
             }
-            Ok(Err(_)) => {
-                return text_response(StatusCode::BAD_REQUEST, "the form ended early; send it again");
-            }
-            Err(_) => {
-                return text_response(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "the form did not arrive in time; send it again",
-                );
-            }
-        };
-        let _at_work = client.at_work();
-        self.answer_on_thread(parts, body).await
-    }
-
-    async fn get(&self, request: Request<RequestBody>, client: &Client) -> Response<Full<Bytes>> {
-        let Ok(_place) = self.places.acquire().await else {
-            return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
-        };
-        let _at_work = client.at_work();
-        self.answer_on_thread(request.into_parts().0, Vec::new()).await
+            Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the form ended early; send it again")),
+            Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the form did not arrive in time; send it again")),
+        }
     }
 
     /// Answers on a thread that may block.
     async fn answer_on_thread(
         &self,
-        parts: hyper::http::request::Parts,
-        body: Vec<u8>,
+        request: Request<RequestBody>,
+        client: &Client,
     ) -> Response<Full<Bytes>> {
+        // A permit comes before the body is read, so memory holds at most one form per permit.
+        let Ok(_place) = self.places.acquire().await else {
+            return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
+        };
+        let (parts, body) = request.into_parts();
+        let body = if parts.method == Method::POST { self.form(body).await } else { Ok(Vec::new()) };
+        let body = match body {
+            Ok(body) => body,
+            Err((status, why)) => return text_response(status, why),
+        };
+        let _at_work = client.at_work();
         let site = Arc::clone(&self.site);
         let answer = tokio::task::spawn_blocking(move || {
             let request = ConsoleRequest {

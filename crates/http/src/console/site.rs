@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use hyper::StatusCode;
+use maud::Markup;
 
 use super::form::{self, Field};
 use super::http::{self, Query};
@@ -115,7 +116,7 @@ impl Site {
         let title = language.say("Compare two pages", "比较两个页面");
         let other = request.query.in_language("/", language.other());
         let body = start::compare_form("/compare", offers, language);
-        Answer::page(StatusCode::OK, layout::page(&self.frame(title, "/", &other, language).frame(), &body))
+        self.page(StatusCode::OK, (title, language), "/", &other, &body)
     }
 
     /// Answers `/page?q=…`: a page of the table by its id or url, or a cluster by its id.
@@ -142,10 +143,7 @@ impl Site {
         };
         let title = language.say("Look up a page", "查找页面");
         let other = request.query.in_language("/page", language.other());
-        Ok(Answer::page(
-            StatusCode::OK,
-            layout::page(&self.frame(title, "/page", &other, language).frame(), &body),
-        ))
+        Ok(self.page(StatusCode::OK, (title, language), "/page", &other, &body))
     }
 
     /// Answers `/compare?a=…&b=…`: two pages by their ids or urls.
@@ -164,7 +162,7 @@ impl Site {
         // A form cannot be sent again for the other language, so the link leads to an empty form.
         let other = other.unwrap_or_else(|| format!("/?lang={}", language.other().name()));
         let body = rendered::body(&comparison, language);
-        Answer::page(StatusCode::OK, layout::page(&self.frame(&title, "", &other, language).frame(), &body))
+        self.page(StatusCode::OK, (&title, language), "", &other, &body)
     }
 
     /// Returns the page in a form. A file takes precedence over a text, and a text over a name.
@@ -235,37 +233,28 @@ impl Site {
         let other = request.query.in_language("/", language.other());
         let back = format!("/?lang={}", language.name());
         let body = start::problem(title, detail, &back, language);
-        Answer::page(*status, layout::page(&self.frame(title, "", &other, language).frame(), &body))
+        self.page(*status, (title, language), "", &other, &body)
     }
 
-    fn frame<'a>(&self, title: &'a str, here: &str, other: &'a str, language: Language) -> OwnedFrame<'a> {
+    /// Returns a page around `body`. `here` is the page's path if the header links to it, and empty otherwise. `other`
+    /// is the address of the page in the other language.
+    fn page(
+        &self,
+        status: StatusCode,
+        (title, language): (&str, Language),
+        here: &str,
+        other: &str,
+        body: &Markup,
+    ) -> Answer {
         let compare = language.say("Compare", "比较");
         let link = |path: &str, text| (format!("{path}?lang={}", language.name()), text, path == here);
         let mut links = vec![link("/", compare)];
         if self.saved.is_some() {
             links.push(link("/page", language.say("Look up", "查找")));
         }
-        OwnedFrame { title, other, language, links }
-    }
-}
-
-/// A frame with its links.
-struct OwnedFrame<'a> {
-    title: &'a str,
-    other: &'a str,
-    language: Language,
-    links: Vec<(String, &'static str, bool)>,
-}
-
-impl OwnedFrame<'_> {
-    fn frame(&self) -> Frame<'_> {
-        Frame {
-            language: self.language,
-            title: self.title,
-            delivery: Delivery::Served("/"),
-            links: &self.links,
-            other_language: Some(self.other),
-        }
+        let delivery = Delivery::Served("/");
+        let frame = Frame { language, title, delivery, links, other_language: Some(other) };
+        Answer::page(status, layout::page(&frame, body))
     }
 }
 

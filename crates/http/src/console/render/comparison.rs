@@ -1,8 +1,7 @@
 //! Renders the comparison of two pages: the verdict, figures, texts, and the comparison by each detector.
 
-use std::fmt::Write;
-
 use maud::{Markup, html};
+use serde_json::{Map, Value};
 
 use super::language::Language;
 use super::layout::{quoted, shown};
@@ -203,14 +202,29 @@ fn main_text(side: &Side, language: Language) -> Markup {
 
 fn fingerprint(side: &Side, comparison: &Comparison, language: Language) -> Markup {
     match &side.record.outcome {
-        Outcome::Fingerprint(fingerprint) => {
-            let hex = fingerprint.iter().take(8).fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            });
-            html! { code { (hex) } " (" (comparison.detector) ", " (fingerprint.len()) (language.say("\u{a0}bytes", "\u{a0}字节")) ")" }
-        }
+        Outcome::Fingerprint(fingerprint) => beginning_of(fingerprint, comparison.detector, language),
         Outcome::Undecidable(reason) => html! { "– (" (reason.as_str()) ")" },
+    }
+}
+
+/// Renders the first bytes of a fingerprint, the name of its detector and its size.
+pub(super) fn beginning_of(fingerprint: &[u8], detector: &str, language: Language) -> Markup {
+    let hex: String = fingerprint.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    html! { code { (hex) } " (" (shown(detector)) ", " (fingerprint.len()) (language.say("\u{a0}bytes", "\u{a0}字节")) ")" }
+}
+
+/// Renders evidence, folded up.
+pub(super) fn evidence(evidence: &Map<String, Value>, language: Language) -> Markup {
+    html! {
+        details {
+            summary { (language.say("evidence", "证据")) }
+            dl {
+                @for (name, value) in evidence {
+                    dt { (shown(&name.replace('_', " "))) }
+                    dd { (quoted(&plain(value))) }
+                }
+            }
+        }
     }
 }
 
@@ -241,15 +255,7 @@ fn opinion(Opinion { name, compared }: &Opinion, decides: bool, language: Langua
             @match compared {
                 Some(compared) => {
                     p { (language.say("similarity", "相似度")) " " (percent(compared.similarity)) }
-                    details {
-                        summary { (language.say("evidence", "证据")) }
-                        dl {
-                            @for (name, value) in &compared.evidence {
-                                dt { (shown(&name.replace('_', " "))) }
-                                dd { (quoted(&plain(value))) }
-                            }
-                        }
-                    }
+                    (evidence(&compared.evidence, language))
                 }
                 None => p { (language.say("There is too little text for this detector.", "文本太少，无法判断。")) },
             }

@@ -39,7 +39,7 @@ pub(crate) struct Frame<'a> {
     /// Way of delivery.
     pub delivery: Delivery<'a>,
     /// Links of the header: address, text, and true for the current page.
-    pub links: &'a [(String, &'static str, bool)],
+    pub links: Vec<(String, &'static str, bool)>,
     /// Address of the same page in the other language; `None` for files.
     pub other_language: Option<&'a str>,
 }
@@ -94,7 +94,7 @@ fn header(frame: &Frame<'_>) -> Markup {
             @if !frame.links.is_empty() {
                 nav aria-label=(language.say("Console", "控制台")) {
                     ul {
-                        @for (address, text, is_this) in frame.links {
+                        @for (address, text, is_this) in &frame.links {
                             li { a href=(address) aria-current=[is_this.then_some("page")] { (text) } }
                         }
                     }

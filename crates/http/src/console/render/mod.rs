@@ -23,6 +23,7 @@ use leitong_pipeline::comparison::Comparison;
 #[must_use]
 pub fn file_of_comparison(comparison: &Comparison, language: Language) -> String {
     let title = comparison::title(comparison, language);
-    let frame = Frame { language, title: &title, delivery: Delivery::File, links: &[], other_language: None };
+    let frame =
+        Frame { language, title: &title, delivery: Delivery::File, links: Vec::new(), other_language: None };
     layout::page(&frame, &comparison::body(comparison, language))
 }

@@ -53,7 +53,7 @@ pub fn file_of_review(review: &Review) -> String {
         language: Language::English,
         title: "Review of removals",
         delivery: Delivery::Review,
-        links: &[],
+        links: Vec::new(),
         other_language: None,
     };
     let Review { seed, removed, same_text, pairs } = review;

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::comparison::percent;
+use super::comparison::{self, percent};
 use super::language::Language;
 use super::layout::{quoted, shown};
 use crate::console::saved::{Canonical, Found};
@@ -137,20 +137,8 @@ fn figures(verdict: &Value, language: Language) -> String {
 }
 
 fn evidence(verdict: &Value, language: Language) -> Markup {
-    let Some(evidence) = verdict["evidence"].as_object().filter(|evidence| !evidence.is_empty()) else {
-        return html! {};
-    };
-    html! {
-        details {
-            summary { (language.say("evidence", "证据")) }
-            dl {
-                @for (name, value) in evidence {
-                    dt { (shown(&name.replace('_', " "))) }
-                    dd { (quoted(&plain(value))) }
-                }
-            }
-        }
-    }
+    let evidence = verdict["evidence"].as_object().filter(|evidence| !evidence.is_empty());
+    html! { @if let Some(evidence) = evidence { (comparison::evidence(evidence, language)) } }
 }
 
 fn cluster(id: &str, found: &Found, links: Links) -> Markup {
@@ -176,7 +164,6 @@ fn cluster(id: &str, found: &Found, links: Links) -> Markup {
 fn canonical_page(canonical: &Canonical, links: Links) -> Markup {
     let language = links.language;
     let Canonical { page_id, url, founder, corpus, founded_at, detector, fingerprint, .. } = canonical;
-    let hex: String = fingerprint.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     html! {
         dl.panel.canonical {
             dt { (language.say("canonical page", "代表页面")) }
@@ -192,7 +179,7 @@ fn canonical_page(canonical: &Canonical, links: Links) -> Markup {
             dt { (language.say("founded at", "建立于")) }
             dd { (founded_at.map_or("–".to_owned(), |time| time.to_string())) }
             dt { (language.say("fingerprint", "指纹")) }
-            dd { code { (hex) } " (" (shown(detector)) ", " (fingerprint.len()) (language.say("\u{a0}bytes", "\u{a0}字节")) ")" }
+            dd { (comparison::beginning_of(fingerprint, detector, language)) }
         }
     }
 }
