@@ -216,7 +216,7 @@ impl Committer {
     fn save(&self) -> Result<(), SnapshotError> {
         self.store.check()?;
         {
-            let recent = self.store.recent();
+            let recent = self.store.recent.read();
             self.folder.save_recent(recent.len() as u64, recent.iter())?;
         }
         self.folder.save_in_between(self.store.read()?.clusterer(), &self.settings)

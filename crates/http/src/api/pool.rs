@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
 use super::core::{Core, Tools};
@@ -96,27 +97,23 @@ impl Jobs {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.queue.lock().closed = true;
+        self.queue.jobs.lock().closed = true;
         self.queue.changed.notify_all();
     }
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Jobs> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn push(&self, urgency: Urgency, job: Job) {
         match urgency {
-            Urgency::LookUp => self.lock().look_ups.push_back(job),
-            Urgency::Batch => self.lock().batches.push_back(job),
+            Urgency::LookUp => self.jobs.lock().look_ups.push_back(job),
+            Urgency::Batch => self.jobs.lock().batches.push_back(job),
         }
         self.changed.notify_one();
     }
 
     /// Waits for the next job; `None` once the pool is dropped.
     fn next(&self) -> Option<Job> {
-        let mut jobs = self.lock();
+        let mut jobs = self.jobs.lock();
         loop {
             if let Some(job) = jobs.take() {
                 return Some(job);
@@ -124,7 +121,7 @@ impl Queue {
             if jobs.closed {
                 return None;
             }
-            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut jobs);
         }
     }
 

@@ -5,9 +5,9 @@
 //! parsed, or during a wait for the disk. Cost of opening:
 //! loading the table, and deciding again on the pages in the journal.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
-use parking_lot::MappedRwLockReadGuard;
+use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock};
 
 use super::committer::Committer;
 use super::problem::{Problem, ProblemKind};
@@ -30,7 +30,7 @@ pub struct Store {
     table: SharedStage,
     /// The table for look-ups.
     reader: StageReader,
-    recent: RwLock<Recent>,
+    pub(super) recent: RwLock<Recent>,
     /// The reason why the last store failed; `None` if it worked.
     storing_fault: Mutex<Option<String>>,
 }
@@ -91,7 +91,7 @@ impl Store {
     /// Loads the verdicts on pages that the saved table has. The journal provides later ones.
     fn load_recent(&self, folder: &TableDir) -> Result<(), SnapshotError> {
         let next = self.position().next_log_offset;
-        let mut recent = self.recent_mut();
+        let mut recent = self.recent.write();
         for json in folder.load_recent()?.into_iter().flatten() {
             if let Some(named) = Named::from_json(&json).filter(|named| named.log_offset < next) {
                 recent.push(named, json);
@@ -153,7 +153,7 @@ impl Store {
             serde_json::to_vec(verdict).expect("maps have texts for keys").into()
         };
         let all: Vec<Box<[u8]>> = verdicts.iter().map(json).collect();
-        let mut recent = self.recent_mut();
+        let mut recent = self.recent.write();
         for (verdict, json) in verdicts.iter().zip(&all) {
             recent.push(Named::from_verdict(verdict), json.clone());
         }
@@ -167,7 +167,7 @@ impl Store {
 
     /// Records the reason why pages cannot be stored now; `None` if they can.
     pub(super) fn set_storing_fault(&self, fault: Option<String>) {
-        *self.storing_fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+        *self.storing_fault.lock() = fault;
     }
 
     /// Returns the position of the table. Only the committer, and those that open the store, may call it.
@@ -185,14 +185,6 @@ impl Store {
                  journal, from which a restart reads them",
             )
         })
-    }
-
-    pub(super) fn recent(&self) -> RwLockReadGuard<'_, Recent> {
-        self.recent.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn recent_mut(&self) -> RwLockWriteGuard<'_, Recent> {
-        self.recent.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -214,7 +206,7 @@ impl Tables for Store {
     }
 
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {
-        let recent = self.recent();
+        let recent = self.recent.read();
         recent.page(page_id).map(Into::into).ok_or_else(|| {
             Problem::new(
                 ProblemKind::UnknownPage,
@@ -224,7 +216,7 @@ impl Tables for Store {
     }
 
     fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem> {
-        self.recent().page_of_url(url).map(Into::into).ok_or_else(|| {
+        self.recent.read().page_of_url(url).map(Into::into).ok_or_else(|| {
             Problem::new(
                 ProblemKind::UnknownPage,
                 format!("{url:?}: no verdict on a page with this url is kept (api.recent_bytes_max)"),
@@ -233,7 +225,7 @@ impl Tables for Store {
     }
 
     fn not_ready(&self) -> Option<String> {
-        let fault = self.storing_fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fault = self.storing_fault.lock().clone();
         fault.or_else(|| self.check().err().map(|fault| unreliable(&fault).detail))
     }
 
@@ -257,7 +249,7 @@ impl Tables for Store {
         let is_of_this_log =
             (id.log_generation, id.log_partition) == (position.log_generation, position.log_partition);
         let (members_kept, members) = match is_of_this_log {
-            true => self.recent().youngest_members(id.log_offset, members_max),
+            true => self.recent.read().youngest_members(id.log_offset, members_max),
             false => (0, Vec::new()),
         };
         Ok(KnownCluster { centroid, members_kept, members })

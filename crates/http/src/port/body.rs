@@ -4,12 +4,13 @@
 //! answer is sent. If the rest is longer, or arrives too slowly, the answer says `connection: close`.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use parking_lot::Mutex;
 use tokio::time::timeout;
 
 /// Maximum number of bytes that are read of a body that nobody needs.
@@ -33,16 +34,12 @@ impl RequestBody {
         Self(Arc::new(Mutex::new(Shared { incoming, is_awaited })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Reads the rest of the body if it is short. Returns false if the connection has to be closed.
     pub(super) async fn ends(mut self) -> bool {
         if self.is_end_stream() {
             return true;
         }
-        if self.lock().is_awaited || self.size_hint().lower() > REST_BYTES_MAX {
+        if self.0.lock().is_awaited || self.size_hint().lower() > REST_BYTES_MAX {
             return false;
         }
         let rest = async {
@@ -68,16 +65,16 @@ impl Body for RequestBody {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let mut shared = self.lock();
+        let mut shared = self.0.lock();
         shared.is_awaited = false;
         Pin::new(&mut shared.incoming).poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.lock().incoming.is_end_stream()
+        self.0.lock().incoming.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.lock().incoming.size_hint()
+        self.0.lock().incoming.size_hint()
     }
 }
