@@ -4,8 +4,9 @@
 //! batch has left the stages. So memory is bounded even if one stage is slow. Invariant: the budget is exceeded
 //! by at most the last page of one batch, whose size is known only when it was read. Cost: a lock per batch.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// A number of pages, and their bytes.
@@ -66,7 +67,7 @@ impl Budget {
     /// Takes a part of the budget, even if there is no room.
     #[must_use]
     pub fn take(&self, load: Load) -> Permit {
-        let mut used = self.used.lock();
+        let mut used = self.used.load.lock();
         *used = Load { pages: used.pages + load.pages, bytes: used.bytes + load.bytes };
         Permit { load, used: Arc::clone(&self.used) }
     }
@@ -74,13 +75,7 @@ impl Budget {
     /// Returns the number of pages and bytes in flight.
     #[must_use]
     pub fn in_use(&self) -> Load {
-        *self.used.lock()
-    }
-}
-
-impl Used {
-    fn lock(&self) -> MutexGuard<'_, Load> {
-        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.used.load.lock()
     }
 }
 
@@ -95,7 +90,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         {
-            let mut used = self.used.lock();
+            let mut used = self.used.load.lock();
             *used = Load { pages: used.pages - self.load.pages, bytes: used.bytes - self.load.bytes };
         }
         self.used.freed.notify_one();

@@ -30,7 +30,6 @@
 
 pub mod telemetry;
 
-mod batch;
 mod budget;
 mod cpu;
 mod deliver;
@@ -74,7 +73,6 @@ pub enum Error {
 
 /// The budget of a graph, and the fill of its queues.
 pub struct Flow {
-    pages_max: usize,
     /// The pages in flight between both ends.
     pub budget: Budget,
     /// Fill of the queue of batches that were read.
@@ -90,7 +88,6 @@ impl Flow {
     #[must_use]
     pub fn new(config: &PipelineConfig) -> Self {
         Self {
-            pages_max: config.queue_pages,
             budget: Budget::new(Load { pages: config.queue_pages, bytes: config.queue_bytes }),
             read: Fill::default(),
             cpu: Fill::default(),
@@ -129,9 +126,10 @@ where
     K: SinkEnd<R, Error = S::Error> + 'a,
 {
     // No queue is full before the budget is, since no batch is empty.
-    let (to_fingerprint, batches) = queue(flow.pages_max, &flow.read);
-    let (to_cpu, jobs) = queue(flow.pages_max, &flow.cpu);
-    let (to_deliver, in_order) = queue(flow.pages_max, &flow.order);
+    let batches_max = flow.budget.max().pages;
+    let (to_fingerprint, batches) = queue(batches_max, &flow.read);
+    let (to_cpu, jobs) = queue(batches_max, &flow.cpu);
+    let (to_deliver, in_order) = queue(batches_max, &flow.order);
     let jobs = Arc::new(Mutex::new(jobs));
     cpu.activity.begin_anew();
 

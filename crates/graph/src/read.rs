@@ -2,15 +2,17 @@
 
 use tokio::select;
 
-use super::batch::Batch;
 use super::ends::SourceEnd;
 use super::queue::Sender;
-use crate::budget::{Budget, Load};
+use crate::budget::{Budget, Load, Permit};
 
 /// The size at which a batch is full. It is large enough that the cost of passing on a batch does not matter.
 const BATCH: Load = Load { pages: 256, bytes: 256 * 1024 };
 /// Number of full batches that fit even into a small budget, so there is work for several threads.
 const BATCHES_MIN: usize = 8;
+
+/// Pages that were read together.
+pub(super) type Batch<T> = (Vec<T>, Permit);
 
 /// Passes on batches until the source or the next stage ends.
 pub(super) async fn read<S: SourceEnd>(
@@ -51,8 +53,7 @@ async fn pass_on<S: SourceEnd>(
             continue;
         }
         let load = Load { pages: pages.len(), bytes: pages.iter().map(S::bytes).sum() };
-        let batch = Batch { pages, permit: budget.take(load) };
-        if batches.send(batch, load).await.is_err() {
+        if batches.send((pages, budget.take(load)), load).await.is_err() {
             return Ok(()); // a later stage has ended, and says why
         }
     }

@@ -5,9 +5,11 @@
 //! alive and ready while brokers are unavailable.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Maximum time between two ticks of a loop that counts as alive. It is longer than any wait within one step
 /// of a loop.
@@ -114,7 +116,7 @@ impl Health {
             not_ready: Mutex::default(),
             activity: Arc::default(),
         });
-        self.stages.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&stage));
+        self.stages.lock().push(Arc::clone(&stage));
         stage
     }
 
@@ -140,7 +142,7 @@ impl Health {
             if !stage.joined.load(Ordering::Relaxed) {
                 reasons.push(format!("{}: has not joined its group yet", stage.name));
             }
-            let refused = stage.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            let refused = stage.refused.lock();
             reasons.extend(refused.iter().map(|why| format!("{}: {why}", stage.name)));
             if let Some((waiting, still_for)) = stage.activity.stalled(patience) {
                 let seconds = still_for.as_secs();
@@ -149,7 +151,7 @@ impl Health {
                     stage.name
                 ));
             }
-            let not_ready = stage.not_ready.lock().unwrap_or_else(PoisonError::into_inner);
+            let not_ready = stage.not_ready.lock();
             reasons
                 .extend(not_ready.iter().map(|(p, why)| format!("{}: log partition {p}: {why}", stage.name)));
             reasons
@@ -157,7 +159,7 @@ impl Health {
     }
 
     fn each(&self, reasons: impl Fn(&StageHealth) -> Vec<String>) -> Vec<String> {
-        let stages = self.stages.lock().unwrap_or_else(PoisonError::into_inner);
+        let stages = self.stages.lock();
         stages.iter().flat_map(|stage| reasons(stage)).collect()
     }
 }
@@ -201,19 +203,19 @@ impl StageHealth {
 
     /// Records the reason why the stage does nothing until an operator acts.
     pub fn refuse(&self, why: String) {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        *self.refused.lock() = Some(why);
     }
 
     /// Records the reason why a partition of the log cannot be served.
     pub fn wait_for(&self, log_partition: u32, why: String) {
-        self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).insert(log_partition, why);
+        self.not_ready.lock().insert(log_partition, why);
     }
 
     /// Records the reason why a partition of the log cannot be served, unless `is_left` returns true. The
     /// code that leaves a partition makes `is_left` true before it calls [`Self::stop_waiting_for`], so a
     /// reason that an owner reports late does not stay.
     pub fn wait_for_unless(&self, log_partition: u32, why: String, is_left: impl Fn() -> bool) {
-        let mut not_ready = self.not_ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut not_ready = self.not_ready.lock();
         if !is_left() {
             not_ready.insert(log_partition, why);
         }
@@ -223,13 +225,13 @@ impl StageHealth {
     /// to this instance.
     #[must_use]
     pub fn why_not(&self, log_partition: u32) -> Option<String> {
-        self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).get(&log_partition).cloned()
+        self.not_ready.lock().get(&log_partition).cloned()
     }
 
     /// Removes the reason for a partition of the log that is served now, or is no longer assigned to this
     /// instance.
     pub fn stop_waiting_for(&self, log_partition: u32) {
-        self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).remove(&log_partition);
+        self.not_ready.lock().remove(&log_partition);
     }
 
     fn silent(&self) -> Duration {
