@@ -176,7 +176,7 @@ impl SimClient {
             if let Reply::Appended(offsets) = reply {
                 for (number, offset) in numbers.into_iter().zip(offsets) {
                     if let Some(delivered) = state.delivered.get_mut(number) {
-                        *delivered = Some(Delivered { partition, offset });
+                        *delivered = Some((partition, offset));
                     }
                 }
             }

@@ -150,14 +150,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) headers: &'a [Header],
 }
 
-/// Place where a record was delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Delivered {
-    /// The partition of the topic.
-    pub(crate) partition: u32,
-    /// The offset in the partition.
-    pub(crate) offset: u64,
-}
+/// Partition and offset where a record was delivered.
+pub(crate) type Delivered = (u32, u64);
 
 /// Reason why a request was not served, or may not have been served.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]

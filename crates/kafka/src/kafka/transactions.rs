@@ -10,9 +10,10 @@
 //! sufficient, since librdkafka suppresses equal ones for 30 s.) A commit that takes longer than
 //! [`SLOW_COMMIT`] counts as disturbed, too.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Message};
@@ -66,12 +67,8 @@ struct Sent {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Sent> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn disturbed(&self, what: impl FnOnce() -> String) {
-        let mut sent = self.lock();
+        let mut sent = self.0.lock();
         // Before the id is taken, connections may open and close, but no request of this epoch is on its way.
         if sent.initialised && sent.disturbance.is_none() {
             sent.disturbance = Some(what());
@@ -105,7 +102,7 @@ impl KafkaTransactions {
             KafkaError::Transaction(error) => (Some(error.code()), error.string(), error.is_retriable()),
             other => (other.rdkafka_error_code(), other.to_string(), false),
         };
-        match self.state.lock().failed.take() {
+        match self.state.0.lock().failed.take() {
             _ if is_fenced(code) => RequestError::Fenced(text),
             Some(failed) => explain_delivery(failed, &text),
             None if retriable => RequestError::Retriable(text),
@@ -160,12 +157,12 @@ impl TransactionClient for KafkaTransactions {
         }
         // Earlier events belong to no epoch yet: a starting client opens and closes connections.
         self.producer.poll(EVENTS);
-        self.state.lock().initialised = true;
+        self.state.0.lock().initialised = true;
         Ok(())
     }
 
     fn begin(&self) -> Result<(), RequestError> {
-        let mut sent = self.state.lock();
+        let mut sent = self.state.0.lock();
         sent.delivered.clear();
         drop(sent);
         self.producer.begin_transaction().map_err(|error| self.explain(&error))
@@ -173,7 +170,7 @@ impl TransactionClient for KafkaTransactions {
 
     fn send(&self, record: &Outgoing<'_>) -> Result<(), RequestError> {
         let number = {
-            let mut sent = self.state.lock();
+            let mut sent = self.state.0.lock();
             sent.in_flight += 1;
             sent.delivered.push(None);
             sent.delivered.len() - 1
@@ -217,7 +214,7 @@ impl TransactionClient for KafkaTransactions {
         // This loop ends, since a record that is not delivered in time fails.
         loop {
             self.producer.poll(Duration::ZERO);
-            let mut sent = self.state.lock();
+            let mut sent = self.state.0.lock();
             if let Some(failed) = sent.failed.take() {
                 drop(sent);
                 return Err(explain_delivery(failed, "the transaction failed"));
@@ -232,7 +229,7 @@ impl TransactionClient for KafkaTransactions {
     }
 
     fn delivered(&self) -> Vec<Option<Delivered>> {
-        self.state.lock().delivered.clone()
+        self.state.0.lock().delivered.clone()
     }
 
     fn send_offset(&self, log_partition: u32, offset: u64, group: &Generation) -> Result<(), RequestError> {
@@ -266,7 +263,7 @@ impl TransactionClient for KafkaTransactions {
 
     fn disturbance(&self) -> Option<String> {
         self.producer.poll(EVENTS);
-        self.state.lock().disturbance.clone()
+        self.state.0.lock().disturbance.clone()
     }
 }
 
@@ -292,7 +289,7 @@ impl ProducerContext for Deliveries {
     type DeliveryOpaque = usize;
 
     fn delivery(&self, result: &DeliveryResult<'_>, number: usize) {
-        let mut sent = self.shared.lock();
+        let mut sent = self.shared.0.lock();
         sent.in_flight = sent.in_flight.saturating_sub(1);
         match result {
             Ok(message) => {
@@ -301,7 +298,7 @@ impl ProducerContext for Deliveries {
                 if let (Ok(partition), Ok(offset), Some(delivered)) =
                     (partition, offset, sent.delivered.get_mut(number))
                 {
-                    *delivered = Some(Delivered { partition, offset });
+                    *delivered = Some((partition, offset));
                 }
             }
             Err((error, message)) => {

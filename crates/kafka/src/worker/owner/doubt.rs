@@ -33,26 +33,17 @@ const VISIBLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Interval at which the end of a partition is checked again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// The outcome of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// The whole transaction was committed.
-    Committed,
-    /// The records that remain in the parts must be written.
-    WriteRest,
-}
-
-/// Finds out if `parts`, whose records were delivered at `delivered`, were committed. If only a part of the
-/// records is visible, removes these from `parts`. `before` is the offset that the group had committed before
-/// the transaction.
+/// Returns true if `parts`, whose records were delivered at `delivered`, were committed as a whole. Otherwise, the records
+/// that remain in them must be written: if only a part of the records is visible, removes these from `parts`. `before`
+/// is the offset that the group had committed before the transaction.
 pub(super) fn resolve<W: World>(
     owned: &OwnedPartition<W>,
     log: &W::Reader,
     before: Option<u64>,
     parts: &mut [Outputs],
     delivered: &[Option<Delivered>],
-) -> Result<Fate, Trouble> {
-    let Some(last) = parts.last() else { return Ok(Fate::Committed) };
+) -> Result<bool, Trouble> {
+    let Some(last) = parts.last() else { return Ok(true) };
     let end = Some(last.next_log_offset);
     let visible = find_visible(owned, parts, delivered)?;
     let committed = log.committed()?;
@@ -60,10 +51,10 @@ pub(super) fn resolve<W: World>(
     let count = visible.iter().filter(|visible| **visible).count();
     let all = count == outgoing(parts, &owned.config().kafka, owned.partition).count();
     match committed {
-        committed if committed == end && all => Ok(Fate::Committed),
+        committed if committed == end && all => Ok(true),
         committed if committed == end && end != before && count == 0 => Err(other_owner(committed)),
         committed if committed != before && committed != end => Err(other_owner(committed)),
-        _ if count == 0 => Ok(Fate::WriteRest),
+        _ if count == 0 => Ok(false),
         committed => {
             tracing::error!(
                 partition = owned.partition,
@@ -74,7 +65,7 @@ pub(super) fn resolve<W: World>(
                  is written again"
             );
             take_out(parts, &visible);
-            Ok(Fate::WriteRest)
+            Ok(false)
         }
     }
 }
@@ -105,7 +96,7 @@ fn find_visible<W: World>(
     let mut wanted: BTreeMap<(&str, u32), BTreeSet<u64>> = BTreeMap::new();
     let places: Vec<_> = outgoing(parts, config, owned.partition)
         .zip(delivered)
-        .map(|(record, delivered)| delivered.map(|at| (record.topic, at.partition, at.offset)))
+        .map(|(record, delivered)| delivered.map(|(partition, offset)| (record.topic, partition, offset)))
         .collect();
     for (topic, partition, offset) in places.iter().flatten() {
         wanted.entry((topic, *partition)).or_default().insert(*offset);

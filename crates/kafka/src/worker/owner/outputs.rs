@@ -24,8 +24,9 @@ pub(crate) struct Outputs {
     pub(crate) records: Vec<OutputRecord>,
     /// Records of the changelog. They go to the changelog partition with the number of the log partition.
     pub(crate) changelog: Vec<ChangelogRecord>,
-    /// Outcomes to count in metrics after the commit.
-    pub(crate) outcomes: Vec<Counted>,
+    /// The counters of metrics to raise for each outcome after the commit, and the time at which the page's message was
+    /// written.
+    pub(crate) outcomes: Vec<(metrics::Counts, Option<Timestamp>)>,
     /// Verdicts to keep for look-ups after the commit.
     pub(crate) kept: Vec<KeptVerdict>,
     /// Observations to pass to the template alarm after the commit.
@@ -34,14 +35,6 @@ pub(crate) struct Outputs {
     pub(crate) next_log_offset: u64,
     /// The log offset of the first record whose outputs these are.
     pub(crate) first_log_offset: u64,
-}
-
-/// The counted properties of one outcome.
-pub(crate) struct Counted {
-    /// The counters of metrics to raise.
-    pub(crate) counts: metrics::Counts,
-    /// The time at which the page's message was written.
-    pub(crate) log_time: Option<Timestamp>,
 }
 
 /// A message to write.
@@ -104,7 +97,7 @@ impl Outputs {
         (log_time, mut trace): (Option<Timestamp>, Option<Box<LogTrace>>),
         (config, tables): (&KafkaConfig, &TableRegistry),
     ) -> serde_json::Result<()> {
-        self.outcomes.push(Counted { counts: metrics::counts(&conclusion), log_time });
+        self.outcomes.push((metrics::counts(&conclusion), log_time));
         let context = trace.as_mut().map(|trace| trace.decided(&conclusion));
         let traced = context.iter().flat_map(TraceContext::headers).map(text);
         self.noticed.extend(Noticed::from_conclusion(&conclusion));

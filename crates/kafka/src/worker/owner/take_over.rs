@@ -13,7 +13,7 @@
 //! Cost: a few requests; 0.16 s when measured, for an owner that had died in a transaction.
 
 use super::owned::OwnedPartition;
-use super::transaction::{TransactionError, TransactionalProducer};
+use super::transaction::TransactionalProducer;
 use super::trouble::Trouble;
 use super::unended;
 use crate::worker::ports::World;
@@ -24,7 +24,7 @@ pub(super) fn take_over<W: World>(
     owned: &OwnedPartition<W>,
     log: &W::Reader,
 ) -> Result<TransactionalProducer<W::Client>, Trouble> {
-    let client = owned.world().transactions(owned.partition).map_err(TransactionError::from)?;
+    let client = owned.world().transactions(owned.partition)?;
     let producer = TransactionalProducer::take_over(client, owned.partition, || owned.stop.is_requested())?;
     unended::complete(owned, log, &producer)?;
     Ok(producer)

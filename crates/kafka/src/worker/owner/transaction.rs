@@ -17,10 +17,7 @@
 
 use std::time::Duration;
 
-use thiserror::Error;
-
 use super::outputs::{OutputRecord, Outputs, To};
-use crate::kafka::error::ClientError;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 use leitong_pipeline::config::KafkaConfig;
 
@@ -28,33 +25,6 @@ use leitong_pipeline::config::KafkaConfig;
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Number of attempts after which a missing answer of the coordinator is logged: about 30 seconds.
 const ATTEMPTS_UNTIL_WARNING: u32 = 6;
-
-/// The reason why a transaction was not committed, or may not have been.
-#[derive(Debug, Error)]
-pub(super) enum TransactionError {
-    /// Another instance owns the partition, or the coordinator considered this producer dead.
-    #[error("fenced: another instance owns this partition of the log ({0})")]
-    Fenced(String),
-    /// A topic refused a message.
-    #[error("{0}")]
-    Refused(RequestError),
-    /// Any other failure: a broker that is down, a rebalance, a timeout.
-    #[error("{0}")]
-    Failed(String),
-    /// The client cannot be created.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-}
-
-impl From<RequestError> for TransactionError {
-    fn from(error: RequestError) -> Self {
-        match error {
-            RequestError::Fenced(why) => Self::Fenced(why),
-            refused @ RequestError::Refused { .. } => Self::Refused(refused),
-            RequestError::Retriable(why) | RequestError::Failed(why) => Self::Failed(why),
-        }
-    }
-}
 
 /// A producer that owns its transactional id.
 pub(super) struct TransactionalProducer<C> {
@@ -67,12 +37,12 @@ impl<C: TransactionClient> TransactionalProducer<C> {
     /// that is still open. Waits for brokers until `stop` is raised.
     ///
     /// # Errors
-    /// [`TransactionError`] if the id cannot be taken over.
+    /// [`RequestError`] if the id cannot be taken over.
     pub(super) fn take_over(
         client: C,
         log_partition: u32,
         stop: impl Fn() -> bool,
-    ) -> Result<Self, TransactionError> {
+    ) -> Result<Self, RequestError> {
         let mut attempts = 0;
         loop {
             match client.init_transactions(TAKE_OVER_TIMEOUT) {
@@ -87,7 +57,7 @@ impl<C: TransactionClient> TransactionalProducer<C> {
                     }
                 }
                 Err(error) => {
-                    return Err(TransactionError::Failed(format!("cannot begin transactions: {error}")));
+                    return Err(RequestError::Failed(format!("cannot begin transactions: {error}")));
                 }
             }
         }
@@ -97,14 +67,14 @@ impl<C: TransactionClient> TransactionalProducer<C> {
     /// the written records.
     ///
     /// # Errors
-    /// [`TransactionError`] if the commit failed or its result is unknown. This producer must then not be
+    /// [`RequestError`] if the commit failed or its result is unknown. This producer must then not be
     /// used again; the next one finds out the result.
     pub(super) fn commit(
         &self,
         parts: &[Outputs],
         config: &KafkaConfig,
         group: &C::Group,
-    ) -> Result<Option<u64>, TransactionError> {
+    ) -> Result<Option<u64>, RequestError> {
         let Some(last) = parts.last() else { return Ok(None) };
         self.client.begin()?;
         let mut changelog_last = None;
@@ -118,7 +88,7 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         self.client.send_offset(self.log_partition, last.next_log_offset, group)?;
         self.client.commit()?;
         let delivered = changelog_last.and_then(|at| self.client.delivered().get(at).copied().flatten());
-        Ok(delivered.map(|delivered| delivered.offset + 1))
+        Ok(delivered.map(|(_, offset)| offset + 1))
     }
 
     /// Commits again a position record and an offset whose commit was decided, but which are not visible.
@@ -130,14 +100,14 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         position: Option<Outgoing<'_>>,
         offset: u64,
         group: &C::Group,
-    ) -> Result<(), TransactionError> {
+    ) -> Result<(), RequestError> {
         self.client.begin()?;
         if let Some(record) = position {
             self.client.send(&record)?;
             self.client.flush()?;
         }
         self.client.send_offset(self.log_partition, offset, group)?;
-        Ok(self.client.commit()?)
+        self.client.commit()
     }
 
     /// Writes these records and, with `group`, an offset of the group in a transaction, and aborts it. This
@@ -150,7 +120,7 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         &self,
         records: impl Iterator<Item = Outgoing<'a>>,
         group: Option<&C::Group>,
-    ) -> Result<(), TransactionError> {
+    ) -> Result<(), RequestError> {
         self.client.begin()?;
         for record in records {
             self.client.send(&record)?;
@@ -159,7 +129,7 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         if let Some(group) = group {
             self.client.send_offset(self.log_partition, 0, group)?;
         }
-        Ok(self.client.abort()?)
+        self.client.abort()
     }
 
     /// Returns the places of the last transaction's records, as in [`TransactionClient::delivered`].

@@ -1,12 +1,11 @@
 //! The reasons why an owner does not serve its partition. Each says what has to happen next.
 
-use crate::kafka::error::{Error, refused};
+use crate::kafka::error::{ClientError, Error, refused};
+use crate::kafka::ports::RequestError;
 use leitong_base::error::StepError;
 use leitong_cluster::TableFault;
 use leitong_cluster::log::Replaced;
 use thiserror::Error;
-
-use super::transaction::TransactionError;
 
 /// The reason why an owner does not serve its partition.
 #[derive(Debug, Error)]
@@ -47,11 +46,18 @@ impl From<StepError> for Trouble {
     }
 }
 
-impl From<TransactionError> for Trouble {
-    fn from(error: TransactionError) -> Self {
+impl From<ClientError> for Trouble {
+    fn from(error: ClientError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+impl From<RequestError> for Trouble {
+    fn from(error: RequestError) -> Self {
         match error {
-            TransactionError::Client(error) => Self::Refused(error.to_string()),
-            TransactionError::Fenced(_) => Self::Fenced(error.to_string()),
+            RequestError::Fenced(why) => {
+                Self::Fenced(format!("fenced: another instance owns this partition of the log ({why})"))
+            }
             other => Self::Transient(refused!("{other}")),
         }
     }

@@ -50,12 +50,9 @@ const TAIL: u64 = 50_000;
 /// The key of records that serve only to end a transaction in a partition.
 const MARK: &[u8] = b"unended";
 
-/// The open records in one partition, of a transaction that has ended.
-struct Leftover {
-    range: OpenRange,
-    /// The origin of the first open record, or `None` in the changelog.
-    origin: Option<LogOrigin>,
-}
+/// The open records of a transaction that has ended: those in the changelog, and in each partition of outcomes, with the
+/// log offset of the first one's record.
+type Leftovers = (Option<OpenRange>, Vec<(OpenRange, u64)>);
 
 /// The open records of the changelog.
 struct OpenChangelog {
@@ -91,7 +88,7 @@ pub(super) fn complete<W: World>(
     // While the group's offset is open, the client retries and then reports only a timeout. So an error means
     // here that the offset is open.
     let committed = log.committed().or_else(|_| log.committed());
-    if leftovers.is_empty() && committed.is_ok() {
+    if leftovers.0.is_none() && leftovers.1.is_empty() && committed.is_ok() {
         return Ok(());
     }
     let found = find_out(owned, producer, leftovers, committed.ok())?;
@@ -136,18 +133,16 @@ fn record<'a>(topic: &'a str, partition: u32, key: &'a Vec<u8>, value: Option<&'
     Outgoing { topic, partition: Some(partition), key: Some(key), value, headers: &[] }
 }
 
-/// Finds out what was decided about the transaction of `leftovers`. `committed` is `None` if the group's
+/// Finds out what was decided about the transaction of the leftovers. `committed` is `None` if the group's
 /// committed offset is unknown.
 fn find_out<W: World>(
     owned: &OwnedPartition<W>,
     producer: &TransactionalProducer<W::Client>,
-    leftovers: Vec<Leftover>,
+    (changelog, outcomes): Leftovers,
     committed: Option<Option<u64>>,
 ) -> Result<OpenTransaction, Trouble> {
-    let (changelog, outcomes): (Vec<_>, Vec<_>) =
-        leftovers.into_iter().partition(|leftover| leftover.origin.is_none());
-    let changelog = match changelog.into_iter().next() {
-        Some(Leftover { range, .. }) => {
+    let changelog = match changelog {
+        Some(range) => {
             let position = last_position(owned, &range)?;
             let next_log_offset = position.as_deref().and_then(next_log_offset);
             Some(OpenChangelog { range, position, next_log_offset })
@@ -165,7 +160,7 @@ fn find_out<W: World>(
                 let key = MARK.to_vec();
                 let mark = record(centroids, owned.partition, &key, None);
                 producer.abort_again(std::iter::once(mark), None)?;
-                mark_offset = producer.delivered().last().copied().flatten().map(|mark| mark.offset);
+                mark_offset = producer.delivered().last().copied().flatten().map(|(_, offset)| offset);
             }
             let reader = owned.world().reader(centroids, owned.partition, ReadMode::ToEnd)?;
             let visible = position_up_to(owned, &reader, mark_offset)?;
@@ -180,10 +175,8 @@ fn find_out<W: World>(
             }
         }
     };
-    let was_aborted = |leftover: &Leftover| {
-        leftover.origin.is_some_and(|origin| done.is_none_or(|done| origin.offset >= done))
-    };
-    let aborted = outcomes.into_iter().filter(was_aborted).map(|leftover| leftover.range).collect();
+    let was_aborted = |(_, offset): &(OpenRange, u64)| done.is_none_or(|done| *offset >= done);
+    let aborted = outcomes.into_iter().filter(was_aborted).map(|(range, _)| range).collect();
     Ok(OpenTransaction { aborted, changelog, pending: committed.is_none(), done })
 }
 
@@ -215,27 +208,25 @@ fn position_up_to<W: World>(
 
 /// Returns the open records of this owner's transactional id. After a take-over, there should be none. Waits
 /// for open transactions of other owners, because they may hide more of these records.
-fn find_leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Vec<Leftover>, Trouble> {
+fn find_leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Leftovers, Trouble> {
     let world = owned.world();
     let began = world.now();
     let first = world.open_ranges(owned.partition)?;
     let mut ranges = first.clone();
     loop {
-        let (mut own, mut of_others) = (Vec::new(), false);
+        let (mut changelog, mut outcomes, mut of_others) = (None, Vec::new(), false);
         for range in ranges {
             if range.topic == owned.config().kafka.topics.centroids {
-                own.push(Leftover { range, origin: None });
+                changelog = Some(range);
                 continue;
             }
             match origin_of_first(owned, &range)? {
-                origin @ Some(LogOrigin { partition, .. }) if partition == owned.partition => {
-                    own.push(Leftover { range, origin });
-                }
+                Some(origin) if origin.partition == owned.partition => outcomes.push((range, origin.offset)),
                 _ => of_others = true,
             }
         }
         if !of_others || world.now().duration_since(began) > OTHERS_TIMEOUT {
-            return Ok(own);
+            return Ok((changelog, outcomes));
         }
         if world.wait(&owned.stop, LOOK_AGAIN) {
             return Err(refused!("stopped").into());

@@ -11,11 +11,11 @@
 
 use std::time::Duration;
 
-use super::doubt::{self, Fate};
-use super::outputs::{Counted, OutputRecord, Outputs};
+use super::doubt;
+use super::outputs::{OutputRecord, Outputs};
 use super::owned::OwnedPartition;
 use super::take_over::take_over;
-use super::transaction::{TransactionError, TransactionalProducer};
+use super::transaction::TransactionalProducer;
 use super::trouble::Trouble;
 use crate::kafka::error::refused;
 use crate::kafka::ports::{Delivered, Reader, RequestError};
@@ -139,8 +139,8 @@ impl<'a, W: World> Writer<'a, W> {
                 }
                 // Fences the previous producer, so its result cannot change any more.
                 self.producer = Some(take_over(self.owned, self.reader)?);
-                let fate = doubt::resolve(owned, self.reader, self.committed, parts, &delivered)?;
-                Ok((fate == Fate::Committed, took))
+                let committed = doubt::resolve(owned, self.reader, self.committed, parts, &delivered)?;
+                Ok((committed, took))
             }
         }
     }
@@ -172,11 +172,11 @@ impl<'a, W: World> Writer<'a, W> {
 
     /// Handles a failed transaction. Returns `Ok` if it may be written again: if its result is unknown, or if
     /// dead letters were refused and now have no values.
-    fn failed(&self, error: TransactionError, parts: &mut [Outputs]) -> Result<(), Trouble> {
+    fn failed(&self, error: RequestError, parts: &mut [Outputs]) -> Result<(), Trouble> {
         let owned = self.owned;
         let partition = owned.partition;
         match error {
-            TransactionError::Refused(RequestError::Refused { ref topic, bytes, ref code }) => {
+            RequestError::Refused { ref topic, bytes, ref code } => {
                 let left_out = if *topic == owned.config().kafka.topics.dead_letters {
                     parts.iter_mut().map(Outputs::leave_out_values).sum()
                 } else {
@@ -189,7 +189,7 @@ impl<'a, W: World> Writer<'a, W> {
                 metrics::DEAD_LETTER_VALUES_LEFT_OUT.add(left_out);
                 Ok(())
             }
-            TransactionError::Failed(why) => {
+            RequestError::Retriable(why) | RequestError::Failed(why) => {
                 tracing::warn!(
                     partition,
                     "the result of a transaction is unknown; checking whether it was committed: {why}"
@@ -197,7 +197,7 @@ impl<'a, W: World> Writer<'a, W> {
                 owned.world().wait(&owned.stop, FAILED_PAUSE);
                 Ok(())
             }
-            other => Err(other.into()),
+            fenced @ RequestError::Fenced(_) => Err(fenced.into()),
         }
     }
 
@@ -212,7 +212,7 @@ impl<'a, W: World> Writer<'a, W> {
         }
         let now = self.owned.world().timestamp();
         templates::committed(&outputs.noticed);
-        for Counted { counts, log_time } in &outputs.outcomes {
+        for (counts, log_time) in &outputs.outcomes {
             metrics::committed(counts);
             let delay = log_time.map(|log_time| {
                 let delay = u64::try_from(now.as_ms() - log_time.as_ms()).unwrap_or(0);
@@ -230,8 +230,7 @@ fn tell(parts: &mut [Outputs], delivered: &[Option<Delivered>], began: u64) {
     let records = parts.iter_mut().flat_map(|part| &mut part.records);
     for (number, OutputRecord { trace, .. }) in records.enumerate() {
         if let Some(trace) = trace.take() {
-            let at = delivered.get(number).copied().flatten();
-            tracer.committed(&trace, at.map(|at| (at.partition, at.offset)), began);
+            tracer.committed(&trace, delivered.get(number).copied().flatten(), began);
         }
     }
 }
