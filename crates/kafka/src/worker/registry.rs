@@ -54,15 +54,6 @@ struct Followed {
     ready: bool,
 }
 
-/// A followed table that was read to the changelog's end.
-pub(super) struct AtEnd {
-    pub(super) centroids: usize,
-    /// The changelog offset at which the table continues.
-    pub(super) next_offset: u64,
-    /// True if a table of this partition was read to the end for the first time.
-    pub(super) is_first: bool,
-}
-
 /// A verdict to keep: the names by which look-ups find it, and its JSON.
 pub(crate) type KeptVerdict = (Named, Box<[u8]>);
 
@@ -212,8 +203,13 @@ impl TableRegistry {
         }
     }
 
-    /// Notes that the followed table was read to the end. Returns `None` if there is no table any more.
-    pub(super) fn at_end(&self, partition: u32, now: Instant) -> Result<Option<AtEnd>, RestoreError> {
+    /// Notes that the followed table was read to the changelog's end. Returns the number of its centroids and, if this is
+    /// the first time for this partition, the changelog offset at which it continues; `None` if there is no table any more.
+    pub(super) fn at_end(
+        &self,
+        partition: u32,
+        now: Instant,
+    ) -> Result<Option<(usize, Option<u64>)>, RestoreError> {
         let slot = self.slot(partition);
         let mut slot = slot.write();
         let Some(table) = slot.table.as_mut() else { return Ok(None) };
@@ -223,7 +219,7 @@ impl TableRegistry {
         }
         let (centroids, next_offset) = (table.restoration.centroid_count(), table.next_offset);
         let is_first = !std::mem::replace(&mut slot.ready, true);
-        Ok(Some(AtEnd { centroids, next_offset, is_first }))
+        Ok(Some((centroids, is_first.then_some(next_offset))))
     }
 
     fn slot(&self, partition: u32) -> Arc<RwLock<Followed>> {

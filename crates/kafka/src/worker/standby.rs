@@ -15,7 +15,7 @@
 use std::time::Duration;
 
 use super::ports::World;
-use super::registry::{AtEnd, KeptRecord};
+use super::registry::KeptRecord;
 use super::replica::late_start;
 use super::role::ClusterRole;
 use super::stop::Stop;
@@ -110,15 +110,10 @@ fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &St
             }
             Step::End => {
                 let Some(end) = tables.at_end(partition, world.now())? else { return Ok(()) };
-                let AtEnd { centroids, next_offset, is_first } = end;
+                let (centroids, first_end) = end;
                 metrics::STANDBY_CENTROIDS.set_of(partition, centroids as f64);
-                if is_first {
-                    tracing::info!(
-                        partition,
-                        centroids,
-                        changelog_offset = next_offset,
-                        "standby: table ready"
-                    );
+                if let Some(changelog_offset) = first_end {
+                    tracing::info!(partition, centroids, changelog_offset, "standby: table ready");
                     role.health.stop_waiting_for(partition);
                 }
             }

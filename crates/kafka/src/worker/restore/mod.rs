@@ -89,33 +89,9 @@ struct ResumePoint {
 
 impl ResumePoint {
     /// Returns true if records of the log after the last position record are skipped.
-    fn skips_records(&self, written: Option<&Written>) -> bool {
+    fn skips_records(&self, written: Option<&proto::Position>) -> bool {
         self.next > written.map_or(0, |written| written.next_log_offset)
     }
-}
-
-/// Fields of the last position record, which tell whether the next one is needed at once.
-struct Written {
-    next_log_offset: u64,
-    corpus_hash: Option<u64>,
-    topic_ids: TopicIds,
-}
-
-impl Written {
-    fn from_position(position: &proto::Position) -> Self {
-        let &proto::Position { next_log_offset, corpus_hash, .. } = position;
-        Self { next_log_offset, corpus_hash, topic_ids: TopicIds::from_position(position) }
-    }
-}
-
-/// The result of reading the changelog after a source.
-enum ReadOn {
-    /// The owner was stopped.
-    Stopped,
-    /// The records fit the table, which is now at the changelog's end.
-    Whole,
-    /// The records do not fit the table.
-    Unfit(RestoreError),
 }
 
 /// Restores the table from the changelog, or from a faster source. This is the `attempt`th time in a row.
@@ -144,9 +120,9 @@ pub(super) fn restore<W: World>(
         }
         let Some(mut start) = start else { continue };
         let restore = match read_on(owned, &mut start, source, &changelog, began) {
-            ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(start)))),
-            ReadOn::Whole => compare(owned, start, log, &changelog, source, attempt)?,
-            ReadOn::Unfit(error) => {
+            Ok(false) => return Ok(Restore::Stopped(Some(Box::new(start)))),
+            Ok(true) => compare(owned, start, log, &changelog, source, attempt)?,
+            Err(error) => {
                 // `start` may lock the table's folder, which the next attempt needs.
                 drop(start);
                 unfit_from(source, error, attempt)?
@@ -177,14 +153,14 @@ fn drop_short_cut<W: World>(owned: &OwnedPartition<W>, source: Source, error: &R
 }
 
 /// Reads the changelog from the place of `table` to its end. Transient errors are retried, and what was
-/// read is kept.
+/// read is kept. Returns false if the owner was stopped before, and an error if the records do not fit the table.
 fn read_on<W: World>(
     owned: &OwnedPartition<W>,
     table: &mut TableReplica,
     source: Source,
     changelog: &W::Reader,
     began: Instant,
-) -> ReadOn {
+) -> Result<bool, RestoreError> {
     let mut records = 0_u64;
     let elapsed = || owned.world().now().duration_since(began);
     loop {
@@ -203,8 +179,8 @@ fn read_on<W: World>(
         );
         match read {
             Ok(true) => break,
-            Ok(false) => return ReadOn::Stopped,
-            Err(Error::Restore(error)) => return ReadOn::Unfit(error),
+            Ok(false) => return Ok(false),
+            Err(Error::Restore(error)) => return Err(error),
             Err(error) => {
                 tracing::warn!(
                     partition = owned.partition,
@@ -216,11 +192,9 @@ fn read_on<W: World>(
                 match changelog.bounds() {
                     Ok((start, _)) if start > table.next_offset => {
                         let why = format!("it {}", late_start(start, table.next_offset));
-                        return ReadOn::Unfit(RestoreError::Damaged(why));
+                        return Err(RestoreError::Damaged(why));
                     }
-                    _ if owned.world().wait(&owned.stop, RETRY_PAUSE) => {
-                        return ReadOn::Stopped;
-                    }
+                    _ if owned.world().wait(&owned.stop, RETRY_PAUSE) => return Ok(false),
                     _ => {}
                 }
             }
@@ -231,7 +205,7 @@ fn read_on<W: World>(
     let seconds = format!("{:.1}", elapsed().as_secs_f64());
     let partition = owned.partition;
     tracing::info!(partition, centroids, from = %source, records, seconds, "log partition: restored");
-    ReadOn::Whole
+    Ok(true)
 }
 
 /// Compares the table at the changelog's end with the group's committed offset and with the log.
@@ -263,9 +237,9 @@ fn compare<W: World>(
                     return Ok(Restore::Stopped(Some(Box::new(table))));
                 }
                 match read_on(owned, &mut table, source, changelog, world.now()) {
-                    ReadOn::Whole => {}
-                    ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(table)))),
-                    ReadOn::Unfit(error) => return unfit_from(source, error, attempt),
+                    Ok(true) => {}
+                    Ok(false) => return Ok(Restore::Stopped(Some(Box::new(table)))),
+                    Err(error) => return unfit_from(source, error, attempt),
                 }
             }
             Err(refusal) => return Err(Trouble::Halted(refusal.to_string())),
@@ -286,7 +260,7 @@ fn finish<W: World>(
 ) -> Result<RestoredTable, RestoreError> {
     let TableReplica { restoration, disk, next_offset: changelog_next, .. } = table;
     let identity = owned.role.identity(owned.partition);
-    let written = restoration.position().map(Written::from_position);
+    let written = restoration.position().cloned();
     let mut restored = match restoration.finish(&identity, owned.role.accepted.cluster_hash) {
         Ok(restored) => restored,
         Err(error) => {
@@ -324,10 +298,11 @@ fn finish<W: World>(
 /// Returns true if a new position record must be written, and the group's offset with it. There are four reasons:
 /// records were skipped; the corpus settings have changed, and instances that start later must find the new ones; the
 /// position lacks topic ids that are now known; the group's offset has expired.
-fn needs_new_position(written: Option<&Written>, place: &ResumePoint, identity: &Identity) -> bool {
-    let is_outdated = |written: &Written| {
+fn needs_new_position(written: Option<&proto::Position>, place: &ResumePoint, identity: &Identity) -> bool {
+    let is_outdated = |written: &proto::Position| {
         let corpus_changed = written.corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
-        let ids_known = written.topic_ids.or(identity.topic_ids) != written.topic_ids;
+        let topic_ids = TopicIds::from_position(written);
+        let ids_known = topic_ids.or(identity.topic_ids) != topic_ids;
         corpus_changed || ids_known || place.committed.is_none()
     };
     place.skips_records(written) || written.is_some_and(is_outdated)
