@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 /// Identifies one assignment of a source partition. Numbers are never reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct AssignmentId(u64);
 
 /// Identifies a record in flight. The caller keeps it for the delivery report.
@@ -30,7 +30,7 @@ pub(crate) struct Session {
     last_assignment: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Assignment {
     id: AssignmentId,
     /// The last offset sent to each log partition.
@@ -70,18 +70,7 @@ impl Session {
         self.revoke(partition);
         self.last_assignment += 1;
         let id = AssignmentId(self.last_assignment);
-        self.assignments.insert(
-            partition,
-            Assignment {
-                id,
-                sent: BTreeMap::new(),
-                window: VecDeque::new(),
-                first_number: 0,
-                committable: None,
-                handed_out: None,
-                closed: false,
-            },
-        );
+        self.assignments.insert(partition, Assignment { id, ..Assignment::default() });
         id
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use rdkafka::ClientContext;
 use rdkafka::bindings as sys;
+use rdkafka::bindings::rd_kafka_AclOperation_t as Acl;
 use rdkafka::client::Client;
 
 use crate::kafka::error::{Result, refused};
@@ -30,33 +31,20 @@ pub(crate) enum Described {
     Missing,
 }
 
-/// An operation on a topic.
+/// An operation on a topic, with librdkafka's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum Operation {
     /// Reading records.
-    Read,
+    Read = Acl::RD_KAFKA_ACL_OPERATION_READ as u32,
     /// Writing records.
-    Write,
+    Write = Acl::RD_KAFKA_ACL_OPERATION_WRITE as u32,
     /// Asking where the topic begins and ends.
-    Describe,
+    Describe = Acl::RD_KAFKA_ACL_OPERATION_DESCRIBE as u32,
     /// Asking for the topic's settings.
-    DescribeConfigs,
+    DescribeConfigs = Acl::RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS as u32,
     /// Deleting records.
-    Delete,
-}
-
-impl Operation {
-    /// Returns librdkafka's number for the operation.
-    fn number(self) -> u32 {
-        use sys::rd_kafka_AclOperation_t as Acl;
-        match self {
-            Self::Read => Acl::RD_KAFKA_ACL_OPERATION_READ as u32,
-            Self::Write => Acl::RD_KAFKA_ACL_OPERATION_WRITE as u32,
-            Self::Describe => Acl::RD_KAFKA_ACL_OPERATION_DESCRIBE as u32,
-            Self::DescribeConfigs => Acl::RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS as u32,
-            Self::Delete => Acl::RD_KAFKA_ACL_OPERATION_DELETE as u32,
-        }
-    }
+    Delete = Acl::RD_KAFKA_ACL_OPERATION_DELETE as u32,
 }
 
 /// The operations on a topic that are permitted; `None` inside if the broker does not tell.
@@ -67,7 +55,7 @@ impl Allowed {
     /// Returns the operations in `wanted` that are not permitted.
     pub(crate) fn lacks(&self, wanted: &[Operation]) -> Vec<Operation> {
         let Some(allowed) = &self.0 else { return Vec::new() };
-        wanted.iter().copied().filter(|operation| !allowed.contains(&operation.number())).collect()
+        wanted.iter().copied().filter(|operation| !allowed.contains(&(*operation as u32))).collect()
     }
 }
 
@@ -300,7 +288,7 @@ unsafe fn operations_of(
     topic: &str,
 ) -> Result<Allowed> {
     // A broker may name operations that are missing in the enum of this librdkafka.
-    const { assert!(size_of::<sys::rd_kafka_AclOperation_t>() == size_of::<u32>()) };
+    const { assert!(size_of::<Acl>() == size_of::<u32>()) };
     if description.is_null() {
         return Err(refused!("the answer does not mention topic {topic}"));
     }

@@ -32,14 +32,13 @@ const QUEUE: [(&str, &str); 3] =
 struct Requirements<'a> {
     name: &'a str,
     partitions: u32,
-    /// True if the number of partitions can never change, since stored data depends on it.
-    partitions_fixed: bool,
     cleanup: Cleanup,
     /// True if the topic must accept messages of the configured size.
     large: bool,
 }
 
-/// The requirement on a topic's cleanup policy.
+/// The requirement on a topic's cleanup policy. The number of partitions of a topic with such a requirement can never
+/// change, since stored data depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cleanup {
     Delete,
@@ -162,13 +161,14 @@ impl<'a> Topics<'a> {
             };
             // The log and the changelog have the same number, and partitions were added to the one that has more.
             let mut fixed = [log_partitions, changelog_partitions].into_iter().flatten();
-            if wanted.partitions_fixed && fixed.any(|other| *count > other) {
+            let is_fixed = wanted.cleanup != Cleanup::Any;
+            if is_fixed && fixed.any(|other| *count > other) {
                 differs(format!(
                     "has {count} partitions, more than it was created with, and partitions cannot be removed; \
                      choose another kafka.app and other names for kafka.topics.fingerprints, centroids and \
                      verdicts; the pages of the page topic are then processed again"
                 ));
-            } else if wanted.partitions_fixed && *count != wanted.partitions {
+            } else if is_fixed && *count != wanted.partitions {
                 differs(format!(
                     "has {count} partitions, but kafka.create.log_partitions = {}; set it to the number with \
                      which the topic was created, since stored data depends on it",
@@ -228,23 +228,15 @@ impl<'a> Topics<'a> {
 
     fn wanted(&self) -> [Requirements<'a>; 5] {
         let (topics, create) = (&self.config.topics, &self.config.create);
-        let topic = |name, partitions, cleanup| Requirements {
-            name,
-            partitions,
-            partitions_fixed: false,
-            cleanup,
-            large: false,
-        };
-        let fixed = |wanted| Requirements { partitions_fixed: true, ..wanted };
+        let topic = |name, partitions, cleanup| Requirements { name, partitions, cleanup, large: false };
         let large = |wanted| Requirements { large: true, ..wanted };
         [
-            topic(&topics.pages, create.page_partitions, Cleanup::Any),
-            fixed(large(topic(&topics.fingerprints, create.log_partitions, Cleanup::Delete))),
+            large(topic(&topics.pages, create.page_partitions, Cleanup::Any)),
+            large(topic(&topics.fingerprints, create.log_partitions, Cleanup::Delete)),
             topic(&topics.verdicts, create.verdict_partitions, Cleanup::Any),
-            fixed(topic(&topics.centroids, create.log_partitions, Cleanup::Queue)),
+            topic(&topics.centroids, create.log_partitions, Cleanup::Queue),
             large(topic(&topics.dead_letters, 1, Cleanup::Any)),
         ]
-        .map(|wanted| if wanted.name == topics.pages { large(wanted) } else { wanted })
     }
 
     /// Returns the number of partitions. A broker that has not heard of the topic is asked again until

@@ -88,7 +88,7 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
     if let Some(stage) = stage {
         findings.tables(config, &stage, counts.log_partitions, accepted);
     }
-    let surroundings = resources::Surroundings::new(roles, counts);
+    let surroundings = resources::Surroundings { roles, counts };
     let short = resources::warnings(config, surroundings, resources::Limits::read());
     if short.is_empty() {
         findings.right("machine", "memory and open files are sufficient for the configuration");

@@ -161,7 +161,7 @@ fn admin_runtime() -> std::io::Result<tokio::runtime::Runtime> {
 fn check_surroundings(config: &Config, roles: Roles) -> Result<u32> {
     let counts = checked_topics(config)?;
     let log_partitions = counts.log_partitions;
-    let surroundings = resources::Surroundings::new(roles, counts);
+    let surroundings = resources::Surroundings { roles, counts };
     for warning in resources::warnings(config, surroundings, resources::Limits::read()) {
         tracing::warn!("{warning}");
     }

@@ -39,26 +39,14 @@ const FILES_A_BROKER: u64 = 3;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings {
     pub(super) roles: Roles,
-    pub(super) brokers: u64,
-    pub(super) page_partitions: u64,
-    pub(super) log_partitions: u64,
+    pub(super) counts: Counts,
 }
 
 impl Surroundings {
-    /// Returns the numbers for an instance with these roles and topics.
-    pub(super) fn new(roles: Roles, counts: Counts) -> Self {
-        Self {
-            roles,
-            brokers: counts.brokers,
-            page_partitions: counts.page_partitions.into(),
-            log_partitions: counts.log_partitions.into(),
-        }
-    }
-
     /// Returns the maximum number of tables: one instance may own all partitions of the log. The settings bound each
     /// table.
     fn tables(self) -> u64 {
-        if self.roles.cluster { self.log_partitions } else { 0 }
+        if self.roles.cluster { self.counts.log_partitions.into() } else { 0 }
     }
 }
 
@@ -111,7 +99,7 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
         format!(
             "open files are limited to {limit}, and up to {files} are needed for connections to {} brokers{}: raise the limit \
              (`ulimit -n`, LimitNOFILE=, --ulimit nofile=)",
-            surroundings.brokers,
+            surroundings.counts.brokers,
             if config.table.on_disk { " and for tables on disk" } else { "" }
         )
     });
@@ -146,12 +134,13 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
 
 /// Returns the number of files that may be open.
 fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
-    let Surroundings { roles, brokers, log_partitions, .. } = surroundings;
+    let Surroundings { roles, counts: Counts { brokers, .. } } = surroundings;
     // The fingerprint stage has a consumer and a producer. The cluster stage has a group member; for each
     // partition a reader, a producer, and a reader of the changelog; and three clients while expired records
     // of a changelog are deleted.
     let fingerprint = if roles.fingerprint { 2 } else { 0 };
-    let cluster = if roles.cluster { 4 + 3 * log_partitions + u64::from(config.kafka.standby) } else { 0 };
+    let cluster =
+        if roles.cluster { 4 + 3 * surroundings.tables() + u64::from(config.kafka.standby) } else { 0 };
     // A client also connects to the broker that it started with and to the coordinator of its group.
     OWN_FILES + (fingerprint + cluster) * (brokers + 2) * FILES_A_BROKER + table_files(config, surroundings)
 }
@@ -167,7 +156,9 @@ fn table_files(config: &Config, surroundings: Surroundings) -> u64 {
 
 fn queue_bytes(config: &Config, surroundings: Surroundings) -> u64 {
     let pages = match surroundings.roles.fingerprint {
-        true => config.pipeline.queue_bytes as u64 + surroundings.page_partitions * ANSWER_BYTES,
+        true => {
+            config.pipeline.queue_bytes as u64 + u64::from(surroundings.counts.page_partitions) * ANSWER_BYTES
+        }
         false => 0,
     };
     pages + CLIENT_BYTES
@@ -194,9 +185,7 @@ mod tests {
 
     const ALL: Surroundings = Surroundings {
         roles: Roles { fingerprint: true, cluster: true },
-        brokers: 3,
-        page_partitions: 12,
-        log_partitions: 1,
+        counts: Counts { log_partitions: 1, page_partitions: 12, brokers: 3 },
     };
 
     #[test]
