@@ -19,7 +19,7 @@ use super::world::{LateDeletion, Process, Shared, SimWorld};
 use super::{MS, Mistake, Rng, SECOND, Time, checks};
 use crate::worker::Accepted;
 use crate::worker::owner::{self, owned::OwnedPartition};
-use crate::worker::role::{ClusterRole, RoleSettings};
+use crate::worker::role::ClusterRole;
 use crate::worker::stop::Stop;
 use crate::worker::{deletion, snapshots, standby};
 use leitong_base::proto;
@@ -370,16 +370,12 @@ impl Run {
             start: self.start,
             mistake: self.mistake,
         };
-        let settings = RoleSettings {
-            config: Arc::new(config),
-            detector: checks::detector(),
-            fingerprint_hash: 1,
-            log_partitions: LOG_PARTITIONS,
-            accepted: Accepted::default(),
-        };
         let health = Arc::new(Health::default());
         let stop = Stop::new();
-        let role = Arc::new(ClusterRole::new(world, settings, health.add("cluster"), stop.clone()));
+        let (config, of_stage, accepted) = (Arc::new(config), (checks::detector(), 1), Accepted::default());
+        let of_role = health.add("cluster");
+        let role = ClusterRole::new(world, config, of_stage, LOG_PARTITIONS, accepted, of_role, stop.clone());
+        let role = Arc::new(role);
         if self.standby {
             for partition in 0..LOG_PARTITIONS {
                 let (role, stop) = (Arc::clone(&role), stop.clone());

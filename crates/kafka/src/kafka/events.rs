@@ -1,9 +1,10 @@
 //! Handles everything that librdkafka reports apart from messages: errors go to the log, statistics to
 //! metrics.
 
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -93,7 +94,7 @@ impl ClientEvents {
         }
         // Another error of the same broker is not hidden by the first.
         let kind = broker(reason).map(|broker| format!("{broker} {:?}", error.rdkafka_error_code()));
-        let Some(left_out) = repeats().report(kind.as_deref(), Instant::now()) else {
+        let Some(left_out) = REPEATS.lock().report(kind.as_deref(), Instant::now()) else {
             tracing::debug!(client = self.client, %error, "{reason}");
             return;
         };
@@ -105,11 +106,8 @@ impl ClientEvents {
     }
 }
 
-/// Returns the errors of all clients of this process.
-fn repeats() -> MutexGuard<'static, Repeats> {
-    static REPEATS: LazyLock<Mutex<Repeats>> = LazyLock::new(Mutex::default);
-    REPEATS.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The errors of all clients of this process.
+static REPEATS: LazyLock<Mutex<Repeats>> = LazyLock::new(Mutex::default);
 
 /// Returns the host and port of the broker that an error is about, or `None`. librdkafka's messages begin with
 /// `sasl_ssl://host:port/7: `, where 7 is the broker's id.

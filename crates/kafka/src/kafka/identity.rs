@@ -9,9 +9,9 @@
 //! reported twice, a second apart, since brokers learn of a new topic one after the other. Asking blocks;
 //! verifying never does.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 
 use super::client;
@@ -106,7 +106,7 @@ impl TopicWatch {
             }
             found = again;
         }
-        let mut known = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.latest.lock();
         // A topic that is missing for a while does not change its known id.
         *known = found.or(*known);
         Ok(())
@@ -129,7 +129,7 @@ impl TopicWatch {
     }
 
     fn latest(&self) -> TopicIds {
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.latest.lock()
     }
 
     /// Returns the answer about all topics, or an error if one does not exist.

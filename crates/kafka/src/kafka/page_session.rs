@@ -1,8 +1,9 @@
 //! The state that consumer and producer of one session of the fingerprint stage share: assignments, and
 //! records in flight.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::session::Session;
 use crate::kafka::error::Error;
@@ -34,7 +35,7 @@ pub(crate) struct SessionState {
 impl Shared {
     /// Locks the state.
     pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Wakes waiting threads after deliveries, or after the session was broken.
@@ -51,21 +52,9 @@ impl Shared {
     /// Waits until `done` returns true, at most for `patience`. Returns false if time ran out or the session
     /// is broken.
     pub(crate) fn wait(&self, patience: Duration, done: impl Fn(&SessionState) -> bool) -> bool {
-        let deadline = Instant::now() + patience;
         let mut state = self.lock();
-        loop {
-            if done(&state) {
-                return true;
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || state.broken.is_some() {
-                return false;
-            }
-            state = self
-                .changed
-                .wait_timeout(state, left.min(Duration::from_millis(100)))
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
+        let waits = |state: &mut SessionState| !done(state) && state.broken.is_none();
+        self.changed.wait_while_for(&mut state, waits, patience);
+        done(&state)
     }
 }

@@ -6,14 +6,16 @@
 //! partition waits for another.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::api::LookUpApi;
 use super::kafka_world::KafkaWorld;
 use super::owner::{self, owned::OwnedPartition};
-use super::role::{ClusterRole, RoleSettings};
+use super::role::ClusterRole;
 use super::stop::Stop;
 use super::{Accepted, deletion, snapshots, standby};
 use crate::backoff::backoff;
@@ -59,15 +61,12 @@ pub(crate) fn run(
     health: &Arc<StageHealth>,
     stop: &Stop,
 ) -> Result<()> {
-    let settings = RoleSettings {
-        config: Arc::clone(config),
-        detector: Arc::clone(stage.detector()),
-        fingerprint_hash: stage.fingerprint_hash(),
-        log_partitions,
-        accepted,
-    };
+    let of_stage = (Arc::clone(stage.detector()), stage.fingerprint_hash());
     let world = KafkaWorld::new(Arc::clone(config), Arc::clone(topics));
-    let role = Arc::new(Role::new(world, settings, Arc::clone(health), stop.clone()));
+    let (config_of_role, health_of_role) = (Arc::clone(config), Arc::clone(health));
+    let role =
+        Role::new(world, config_of_role, of_stage, log_partitions, accepted, health_of_role, stop.clone());
+    let role = Arc::new(role);
     let owners = Arc::new(Owners { role, running: Mutex::default() });
     // Dropped last, so requests are answered while owners end.
     let _api = LookUpApi::start(&owners.role, stage)?;
@@ -132,12 +131,12 @@ impl Owners {
     fn partitions_at_hand(&self) -> Vec<u32> {
         match self.role.config.kafka.standby {
             true => (0..self.role.log_partitions).collect(),
-            false => lock(&self.running).keys().copied().collect(),
+            false => self.running.lock().keys().copied().collect(),
         }
     }
 
     fn start(&self, partitions: &[u32]) {
-        let (role, mut owners) = (&self.role, lock(&self.running));
+        let (role, mut owners) = (&self.role, self.running.lock());
         for &partition in partitions {
             let stop = Stop::new();
             role.health.wait_for(partition, "not restored yet".to_owned());
@@ -155,7 +154,7 @@ impl Owners {
 
     /// Stops all owners like [`Self::stop`].
     fn stop_all(&self) {
-        let partitions: Vec<u32> = lock(&self.running).keys().copied().collect();
+        let partitions: Vec<u32> = self.running.lock().keys().copied().collect();
         self.stop(&partitions, REVOKE_TIMEOUT);
     }
 
@@ -163,7 +162,7 @@ impl Owners {
     fn stop(&self, partitions: &[u32], timeout: Duration) {
         let health = &self.role.health;
         let stopped: Vec<(u32, Running)> = {
-            let mut owners = lock(&self.running);
+            let mut owners = self.running.lock();
             partitions.iter().filter_map(|p| owners.remove(p).map(|running| (*p, running))).collect()
         };
         stopped.iter().for_each(|(_, running)| running.stop.request());
@@ -200,8 +199,4 @@ impl Assignee for Owners {
         self.stop(partitions, if lost { Duration::ZERO } else { REVOKE_TIMEOUT });
         self.role.health.revoked(partitions.len());
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

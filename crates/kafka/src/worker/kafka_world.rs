@@ -1,8 +1,10 @@
 //! The [`World`] of a real worker: Kafka and the system clock.
 
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::ports::{TableFolder, World};
 use super::stop::Stop;
@@ -42,7 +44,7 @@ impl KafkaWorld {
 
     /// Sets the group member on whose behalf offsets are committed from now on.
     pub(super) fn join(&self, member: &Arc<LogMember>) {
-        *self.member.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(member));
+        *self.member.lock() = Some(Arc::downgrade(member));
     }
 }
 
@@ -68,7 +70,7 @@ impl World for KafkaWorld {
     }
 
     fn group(&self) -> Option<Generation> {
-        let member = self.member.lock().unwrap_or_else(PoisonError::into_inner);
+        let member = self.member.lock();
         member.as_ref()?.upgrade()?.generation()
     }
 

@@ -1,9 +1,10 @@
 //! The state shared by owners, standbys and snapshots of one process.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use dashmap::DashMap;
+use parking_lot::Mutex;
 
 use super::Accepted;
 use super::deletion::Committed;
@@ -39,18 +40,17 @@ pub(crate) struct ClusterRole<W> {
     refused: Mutex<Option<Error>>,
 }
 
-/// The settings of a cluster role.
-pub(crate) struct RoleSettings {
-    pub(crate) config: Arc<Config>,
-    pub(crate) detector: Arc<dyn Detector>,
-    pub(crate) fingerprint_hash: u64,
-    pub(crate) log_partitions: u32,
-    pub(crate) accepted: Accepted,
-}
-
 impl<W: World> ClusterRole<W> {
-    pub(crate) fn new(world: W, settings: RoleSettings, health: Arc<StageHealth>, stop: Stop) -> Self {
-        let RoleSettings { config, detector, fingerprint_hash, log_partitions, accepted } = settings;
+    /// Creates the role without tables. `detector` and `fingerprint_hash` are those of `config`.
+    pub(crate) fn new(
+        world: W,
+        config: Arc<Config>,
+        (detector, fingerprint_hash): (Arc<dyn Detector>, u64),
+        log_partitions: u32,
+        accepted: Accepted,
+        health: Arc<StageHealth>,
+        stop: Stop,
+    ) -> Self {
         let tables = TableRegistry::new(&config, log_partitions);
         Self {
             world,
@@ -85,13 +85,13 @@ impl<W: World> ClusterRole<W> {
 
     /// Ends the worker with `error`.
     pub(crate) fn refuse(&self, error: Error) {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.refused.lock().get_or_insert(error);
         self.stop.request();
     }
 
     /// Takes the error that ends the worker, if there is one.
     pub(crate) fn take_refused(&self) -> Option<Error> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.refused.lock().take()
     }
 
     /// Returns the identity of the table of `log_partition`.

@@ -2,10 +2,11 @@
 
 use crate::kafka::error::Result;
 use leitong_base::error::Context;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -36,7 +37,7 @@ impl Stop {
     /// Raises the flag.
     pub(crate) fn request(&self) {
         self.0.requested.store(true, Ordering::SeqCst);
-        let _guard = self.0.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.0.mutex.lock();
         self.0.changed.notify_all();
     }
 
@@ -47,9 +48,8 @@ impl Stop {
 
     /// Waits until the flag is raised, for at most `time`. Returns true if it is raised.
     pub(crate) fn wait(&self, time: Duration) -> bool {
-        let guard = self.0.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = self.0.changed.wait_timeout_while(guard, time, |()| !self.is_requested());
-        drop(waiting);
+        let mut guard = self.0.mutex.lock();
+        self.0.changed.wait_while_for(&mut guard, |()| !self.is_requested(), time);
         self.is_requested()
     }
 }
