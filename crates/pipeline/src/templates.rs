@@ -154,16 +154,9 @@ enum Alarm {
 }
 
 impl Alarm {
-    /// Returns the label of the metric.
-    fn label(&self) -> &'static str {
-        match self {
-            Self::Cluster { .. } => "cluster",
-            Self::Site { .. } => "site",
-        }
-    }
-
-    fn log(&self) {
-        match self {
+    /// Logs and counts the alarm.
+    fn raise(&self) {
+        let what = match self {
             Self::Cluster { site, pages, last } => {
                 tracing::warn!(
                     site,
@@ -177,6 +170,7 @@ impl Alarm {
                     "duplicates of this site may be wrong: a cluster looks like a template, with slightly \
                      different pages of one site; see docs/operations.md#leitongtemplate"
                 );
+                "cluster"
             }
             Self::Site { site, percent, percent_before, page_id, url } => {
                 tracing::warn!(
@@ -188,8 +182,10 @@ impl Alarm {
                     command = command(site),
                     "duplicates of this site may be wrong: their share has jumped; see docs/operations.md#leitongtemplate"
                 );
+                "site"
             }
-        }
+        };
+        counter!("leitong_templates_total", "what" => what).increment(1);
     }
 }
 
@@ -199,11 +195,13 @@ struct Frequent<K, V> {
     sets: Vec<Vec<(K, u32, V)>>,
 }
 
-impl<K: Eq, V: Default> Frequent<K, V> {
-    fn new() -> Self {
+impl<K, V> Default for Frequent<K, V> {
+    fn default() -> Self {
         Self { sets: (0..SETS).map(|_| Vec::new()).collect() }
     }
+}
 
+impl<K: Eq, V: Default> Frequent<K, V> {
     /// Counts one more page for `key` and returns its entry; `None` if all other entries of its set are more
     /// frequent.
     fn entry(&mut self, key: K, hash: u64) -> Option<&mut V> {
@@ -252,16 +250,10 @@ struct Site {
 }
 
 /// State of the alarm.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Templates {
     clusters: Frequent<[u8; 16], Cluster>,
     sites: Frequent<u64, Site>,
-}
-
-impl Default for Templates {
-    fn default() -> Self {
-        Self { clusters: Frequent::new(), sites: Frequent::new() }
-    }
 }
 
 impl Templates {
@@ -330,10 +322,7 @@ pub fn begin() {
 pub fn committed(noticed: &[Noticed]) {
     let Some(templates) = OF_THIS_PROCESS.get() else { return };
     let mut templates = templates.lock().unwrap_or_else(PoisonError::into_inner);
-    for alarm in noticed.iter().flat_map(|noticed| templates.notice(noticed)) {
-        counter!("leitong_templates_total", "what" => alarm.label()).increment(1);
-        alarm.log();
-    }
+    noticed.iter().flat_map(|noticed| templates.notice(noticed)).for_each(|alarm| alarm.raise());
 }
 
 #[cfg(test)]
