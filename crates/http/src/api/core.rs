@@ -32,10 +32,10 @@ use leitong_text::page::{Body, DecompressError, Hints, Page, PageError, decompre
 
 /// Converter of requests to answers, shared by all threads.
 pub struct Core {
-    stage: Arc<FingerprintStage>,
+    pub(super) stage: Arc<FingerprintStage>,
     /// Reader for look-ups, whose pages need no url.
     look_up_reader: PageReader,
-    tables: Arc<dyn Tables>,
+    pub(super) tables: Arc<dyn Tables>,
     body_bytes_max: usize,
     page_bytes_max: usize,
     batch_pages_max: usize,
@@ -105,11 +105,6 @@ impl Core {
     /// Returns the working memory for a thread.
     pub(crate) fn tools(&self) -> Tools {
         Tools { workspace: self.stage.workspace(), scratch: Scratch::default() }
-    }
-
-    /// Returns the name of the header with a page's corpus, if the settings name one.
-    pub(super) fn corpus_header(&self) -> Option<&str> {
-        self.stage.corpus_header()
     }
 
     /// Decompresses a body by its content codings into at most `max` bytes. Returns `None` if it is larger than that, but
@@ -256,16 +251,6 @@ impl Core {
             return Err(Problem::new(ProblemKind::BadOption, detail));
         };
         Ok(answer::single_result(&self.tables.page_of_url(&url)?))
-    }
-
-    /// Returns the reason why the server should get no requests now; `None` if it is ready.
-    pub(super) fn not_ready(&self) -> Option<String> {
-        self.tables.not_ready()
-    }
-
-    /// Updates the metrics with the sizes of the tables.
-    pub(super) fn measure(&self) {
-        self.tables.measure();
     }
 
     /// Handles `GET /v1/pages/{id}`.

@@ -113,7 +113,7 @@ impl Edge {
         let not_ready = if path == "/readyz" { self.not_ready().await } else { None };
         Some(match (path, not_ready) {
             ("/metrics", _) => {
-                self.core.measure();
+                self.core.tables.measure();
                 Answer::text(200, metrics.render())
             }
             (_, Some(why)) => Answer::text(503, why + "\n"),
@@ -125,9 +125,9 @@ impl Edge {
     /// has failed, no other store may come while the server is not ready. So a probe asks the committer to try
     /// again.
     async fn not_ready(&self) -> Option<String> {
-        self.core.not_ready()?;
+        self.core.tables.not_ready()?;
         let _ = timeout(RETRY_WAIT, self.submitted(Vec::new())).await;
-        self.core.not_ready()
+        self.core.tables.not_ready()
     }
 
     fn check_site(&self, parts: &Parts) -> Result<(), Problem> {
@@ -208,7 +208,7 @@ impl Edge {
         let body = body::receive(body, self.limits, &self.memory, reserved).await?;
         let is_packed = codings.is_some() || body.starts_with(b"\x1f\x8b");
         let body = if is_packed { self.decompressed(body, codings, reserved).await? } else { body };
-        let corpus = self.core.corpus_header().and_then(|name| parts.headers.get(name));
+        let corpus = self.core.stage.corpus_header().and_then(|name| parts.headers.get(name));
         let content_type =
             parts.headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
         Ok(core::Request {

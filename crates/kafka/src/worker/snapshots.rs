@@ -20,7 +20,6 @@ use crate::kafka::error::{Result, refused};
 use crate::kafka::ports::{ReadMode, Reader, Record};
 use leitong_base::error::{Context, StepError};
 use leitong_base::proto;
-use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_graph::telemetry::metrics;
 use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
@@ -89,7 +88,14 @@ fn write<W: World>(role: &ClusterRole<W>, partition: u32, place: &SnapshotPlace,
         return Err(refused!("the changelog ends inside a transaction"));
     }
     let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);
-    file.finish(footer(topic, changelog_offset, as_of, position))?;
+    file.finish(proto::Snapshot {
+        changelog_topic: topic.clone(),
+        changelog_offset,
+        as_of_ms: as_of.as_ms(),
+        oldest_log_offset: position.oldest_log_offset.unwrap_or(position.next_log_offset),
+        position: Some(position),
+        ..proto::Snapshot::default()
+    })?;
     let took = role.world.now().duration_since(began);
     metrics::SNAPSHOT_TIMESTAMP_SECONDS.set_of(partition, as_of.as_ms() as f64 / 1e3);
     let seconds = format!("{:.1}", took.as_secs_f64());
@@ -117,23 +123,6 @@ fn copy<W: World>(
             Ok(false)
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Returns the footer of a snapshot that contains the changelog of `topic` up to `changelog_offset`.
-fn footer(
-    topic: &str,
-    changelog_offset: u64,
-    as_of: Timestamp,
-    position: proto::Position,
-) -> proto::Snapshot {
-    proto::Snapshot {
-        changelog_topic: topic.to_owned(),
-        changelog_offset,
-        as_of_ms: as_of.as_ms(),
-        oldest_log_offset: position.oldest_log_offset.unwrap_or(position.next_log_offset),
-        position: Some(position),
-        ..proto::Snapshot::default()
     }
 }
 

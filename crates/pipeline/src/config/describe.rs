@@ -161,7 +161,8 @@ fn collect(file: File, schema: &Value, defaults: &Value, name: String, found: &m
             section.keys.push(Key {
                 name: key.clone(),
                 kind: kind(schema),
-                default: to_toml(&defaults[key]),
+                // JSON's strings, numbers, booleans and lists of strings are TOML as well.
+                default: Some(&defaults[key]).filter(|value| !value.is_null()).map(Value::to_string),
                 about: schema["description"].as_str().unwrap_or_default().to_owned(),
             });
         }
@@ -174,14 +175,6 @@ fn collect(file: File, schema: &Value, defaults: &Value, name: String, found: &m
 
 fn kind(schema: &Value) -> String {
     if variants(schema).is_empty() { describe_type(schema) } else { "a name".to_owned() }
-}
-
-fn to_toml(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        // JSON's strings, numbers, booleans and lists of strings are TOML as well.
-        other => Some(other.to_string()),
-    }
 }
 
 #[cfg(test)]

@@ -167,13 +167,9 @@ impl Exporter {
 
     /// Sends a request. Returns the number of rejected spans, and the reason.
     async fn post(&self, body: Bytes) -> Result<(u64, String), Failure> {
-        match timeout(self.settings.timeout, self.try_post(body)).await {
-            Ok(result) => result,
-            Err(_) => {
-                let within = self.settings.timeout;
-                Err(Failure::ForNow(format!("no answer within {within:?}"), None))
-            }
-        }
+        let within = self.settings.timeout;
+        let no_answer = |_| Err(Failure::ForNow(format!("no answer within {within:?}"), None));
+        timeout(within, self.try_post(body)).await.unwrap_or_else(no_answer)
     }
 
     async fn try_post(&self, body: Bytes) -> Result<(u64, String), Failure> {
