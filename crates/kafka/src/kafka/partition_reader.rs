@@ -27,24 +27,33 @@ pub(crate) struct PartitionReader {
     consumer: BaseConsumer<ClientEvents>,
     topic: String,
     partition: i32,
+    /// True if metrics tell how far the reader lags behind.
+    exports_lag: bool,
 }
 
 impl PartitionReader {
     /// Creates a reader of `partition` of `topic`. [`Reader::begin`] tells it where to begin. If it reads only
-    /// committed records, its lag and queue are exported as metrics.
+    /// committed records of the log or the changelog, its lag and queue are exported as metrics.
     ///
     /// # Errors
     /// Fails if the client cannot be created.
     pub(crate) fn new(config: &KafkaConfig, topic: &str, partition: u32, mode: ReadMode) -> Result<Self> {
-        let queue = if topic == config.topics.fingerprints { "log-fetch" } else { "changelog-fetch" };
-        let watched = || ClientEvents::new("reader").lag_of(topic).queue(queue, partition.to_string());
-        let (settings, events) = match mode {
-            ReadMode::ToEnd => (client::partition_reader(config), watched()),
-            ReadMode::Following => (client::partition_follower(config), watched()),
-            ReadMode::Uncommitted => (client::uncommitted_reader(config), ClientEvents::new("reader")),
+        let settings = match mode {
+            ReadMode::ToEnd => client::partition_reader(config),
+            ReadMode::Following => client::partition_follower(config),
+            ReadMode::Uncommitted => client::uncommitted_reader(config),
+        };
+        let topics =
+            [(&config.topics.fingerprints, "log-fetch"), (&config.topics.centroids, "changelog-fetch")];
+        let queue = topics.into_iter().find(|(name, _)| *name == topic && mode != ReadMode::Uncommitted);
+        let events = ClientEvents::new("reader");
+        let events = match queue {
+            Some((_, queue)) => events.lag_of(topic).queue(queue, partition.to_string()),
+            None => events,
         };
         let consumer = client::create(&settings, events)?;
-        Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
+        let (topic, partition) = (topic.to_owned(), i32::try_from(partition)?);
+        Ok(Self { consumer, topic, partition, exports_lag: queue.is_some() })
     }
 }
 
@@ -70,11 +79,7 @@ impl Reader for PartitionReader {
     fn bounds(&self) -> Result<(u64, u64)> {
         let (low, high) =
             self.consumer.fetch_watermarks(&self.topic, self.partition, CALL_TIMEOUT).with_context(|| {
-                format!(
-                    "brokers did not report the first and last offsets of \
-                                      {}",
-                    self.name()
-                )
+                format!("brokers did not report the first and last offsets of {}", self.name())
             })?;
         Ok((u64::try_from(low)?, u64::try_from(high)?))
     }
@@ -107,6 +112,7 @@ impl Reader for PartitionReader {
             Some(Err(error)) => {
                 use rdkafka::error::RDKafkaErrorCode as Code;
                 match error.rdkafka_error_code() {
+                    // The records are gone. librdkafka repeats what fails for other reasons.
                     Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition) => {
                         Err(refused!("cannot continue to read {}: {error}", self.name()))
                     }
@@ -126,8 +132,10 @@ impl Reader for PartitionReader {
 
 impl Drop for PartitionReader {
     fn drop(&mut self) {
-        // A dropped reader has no lag.
-        metrics::lag(&self.topic, self.partition, 0);
+        if self.exports_lag {
+            // A dropped reader has no lag.
+            metrics::lag(&self.topic, self.partition, 0);
+        }
     }
 }
 
