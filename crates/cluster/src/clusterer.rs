@@ -55,7 +55,6 @@ const SHARDS: usize = 8;
 /// written. From then on they all return the same error. Everything that the failed decision recorded for the
 /// caller is discarded. A table whose centroids are all [in memory](Self::new) never fails.
 pub struct Clusterer {
-    detector: Arc<dyn Detector>,
     expiry: ExpiryConfig,
     bounds: Bounds,
     position: Position,
@@ -117,10 +116,9 @@ impl Clusterer {
         shards: usize,
     ) -> Self {
         let ClusterRules { expiry, canonical, recrawls } = rules;
-        let table = Tiers::in_memory(CentroidTable::new(shards, 0, None), expiry.centroids_max);
+        let table = Tiers::in_memory(CentroidTable::new(detector, shards, 0, None), expiry.centroids_max);
         let crawls = Crawls::new(&recrawls);
         Self {
-            detector,
             expiry,
             bounds: Bounds::default(),
             position,
@@ -151,7 +149,8 @@ impl Clusterer {
 
     /// Makes an empty table give its next centroid this `number`.
     pub fn begin_at(&mut self, number: u64) {
-        let young = CentroidTable::new(SHARDS, number, self.table.block_length());
+        let detector = Arc::clone(self.detector());
+        let young = CentroidTable::new(detector, SHARDS, number, self.table.block_length());
         self.table.begin_at(young);
         if let Some(canonicals) = &mut self.canonicals {
             canonicals.begin_at(number);
@@ -172,10 +171,16 @@ impl Clusterer {
         first_time: Option<Timestamp>,
         (old, first): (Arc<dyn OldCentroids>, u64),
     ) -> Result<Self, TableFault> {
-        let young = CentroidTable::new(SHARDS, old.end(), Some(old.block_length()));
+        let young = CentroidTable::new(Arc::clone(&detector), SHARDS, old.end(), Some(old.block_length()));
         let table = Tiers::with_old(young, old, first, expiry.centroids_max)?;
         let in_memory = Self::new(detector, ClusterRules::expiry_only(expiry), position);
         Ok(Self { table, first_time, ..in_memory })
+    }
+
+    /// Returns the detector whose fingerprints the table holds.
+    #[must_use]
+    pub fn detector(&self) -> &Arc<dyn Detector> {
+        self.table.detector()
     }
 
     /// Returns the first log time. Centroids founded before any record had a time count as founded then. `None`
@@ -322,7 +327,7 @@ impl Clusterer {
     pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Result<Vec<NearCentroid>, TableFault> {
         self.attempt(|table| {
             table.index_pending()?;
-            Ok(table.table.find(queries, &*table.detector, &mut table.scratch)?.all().to_vec())
+            Ok(table.table.find(queries, &mut table.scratch)?.all().to_vec())
         })
     }
 
@@ -336,7 +341,7 @@ impl Clusterer {
     }
 
     fn index_pending(&mut self) -> Result<(), TableFault> {
-        self.table.index_pending(&*self.detector)
+        self.table.index_pending()
     }
 
     /// Returns the canonical page of the cluster of the centroid with this number. `None` if the founding
@@ -365,7 +370,7 @@ impl Clusterer {
         centroid: &Centroid,
     ) -> Result<(), TableFault> {
         self.attempt(|table| {
-            table.table.restore(corpus, fingerprint_hash, centroid, &*table.detector)?;
+            table.table.restore(corpus, fingerprint_hash, centroid)?;
             table.restore_canonical(table.founded() - 1, Canonical::default());
             Ok(())
         })

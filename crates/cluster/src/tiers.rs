@@ -79,6 +79,11 @@ impl Tiers {
         self.young = young;
     }
 
+    /// Returns the detector whose fingerprints the table holds.
+    pub(super) fn detector(&self) -> &Arc<dyn Detector> {
+        &self.young.detector
+    }
+
     /// Returns how many centroids leave memory at about the same time; `None` if centroids stay in memory
     /// until they are removed.
     pub(super) fn block_length(&self) -> Option<u64> {
@@ -116,10 +121,9 @@ impl Tiers {
     pub(super) fn find(
         &self,
         queries: &[Option<Query<'_>>],
-        detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Result<NearestCentroids, TableFault> {
-        self.find_by(Purpose::Probe, queries, detector, scratch)
+        self.find_by(Purpose::Probe, queries, scratch)
     }
 
     /// Returns the result of [`Self::find`], as far as a decision can need it. If a centroid is near a query
@@ -128,20 +132,19 @@ impl Tiers {
     pub(super) fn find_to_decide(
         &self,
         queries: &[Option<Query<'_>>],
-        detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Result<NearestCentroids, TableFault> {
-        let has_key = |query: &Query<'_>| detector.equal_key(query.fingerprint).is_some();
+        let has_key = |query: &Query<'_>| self.detector().equal_key(query.fingerprint).is_some();
         if !queries.iter().flatten().next().is_some_and(has_key) {
-            return self.find(queries, detector, scratch);
+            return self.find(queries, scratch);
         }
-        let equal = self.find_by(Purpose::ProbeEqual, queries, detector, scratch)?.only_equal();
+        let equal = self.find_by(Purpose::ProbeEqual, queries, scratch)?.only_equal();
         let is_open = |number: u32| equal.for_query(number).0.is_empty();
         let open: Vec<Option<Query<'_>>> =
             (0..).zip(queries).map(|(number, query)| query.filter(|_| is_open(number))).collect();
         let mut nearest = equal;
         if open.iter().any(Option::is_some) {
-            nearest.merge(self.find(&open, detector, scratch)?);
+            nearest.merge(self.find(&open, scratch)?);
         }
         Ok(nearest)
     }
@@ -150,10 +153,9 @@ impl Tiers {
         &self,
         purpose: Purpose,
         queries: &[Option<Query<'_>>],
-        detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Result<NearestCentroids, TableFault> {
-        let mut nearest = self.young.find(queries, purpose, detector, scratch);
+        let mut nearest = self.young.find(queries, purpose, scratch);
         if let Some(old) = &self.old {
             nearest.merge(old.find(queries, purpose, self.first)?);
         }
@@ -168,11 +170,10 @@ impl Tiers {
         query: Query<'_>,
         first: u64,
         left_out: &(dyn Fn(u64) -> bool + Sync),
-        detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Result<Option<NearCentroid>, TableFault> {
         let counts = |number| number >= first && !left_out(number);
-        let young = self.young.find_nearest(query, &counts, detector, scratch);
+        let young = self.young.find_nearest(query, &counts, scratch);
         let old = match &self.old {
             Some(old) => old.find_nearest(query, first.max(self.first))?,
             None => None,
@@ -181,8 +182,8 @@ impl Tiers {
     }
 
     /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, nearest first.
-    pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<NearCentroid> {
-        self.young.find_recent(query, detector)
+    pub(super) fn find_recent(&mut self, query: Query<'_>) -> Vec<NearCentroid> {
+        self.young.find_recent(query)
     }
 
     /// Returns the number of the youngest centroid in memory whose text has this key.
@@ -200,8 +201,8 @@ impl Tiers {
     }
 
     /// Returns the number of the youngest centroid of the article that the query's page belongs to.
-    pub(super) fn find_part(&self, query: Query<'_>, detector: &dyn Detector) -> Option<u64> {
-        let article = detector.article(query.fingerprint)?;
+    pub(super) fn find_part(&self, query: Query<'_>) -> Option<u64> {
+        let article = self.detector().article(query.fingerprint)?;
         let youngest = self.articles.youngest(query.corpus, query.fingerprint_hash, article);
         youngest.filter(|number| *number >= self.first)
     }
@@ -233,21 +234,15 @@ impl Tiers {
     }
 
     /// Adds a centroid, which is younger than all others.
-    pub(super) fn insert(
-        &mut self,
-        corpus: &str,
-        fingerprint_hash: u64,
-        centroid: &Centroid,
-        detector: &dyn Detector,
-    ) {
+    pub(super) fn insert(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
         let number = self.young.end();
         if self.block_length().is_some_and(|block| number.is_multiple_of(block)) {
             self.seen.mark(number);
         }
-        if let Some(article) = detector.article(&centroid.fingerprint) {
+        if let Some(article) = self.detector().article(&centroid.fingerprint) {
             self.articles.enter(ArticlePage { corpus, fingerprint_hash, article, number });
         }
-        self.young.insert(corpus, fingerprint_hash, centroid, detector);
+        self.young.insert(corpus, fingerprint_hash, centroid);
     }
 
     /// Adds a centroid of a saved table; centroids come in the order of that table. Look-ups find it after
@@ -257,30 +252,29 @@ impl Tiers {
         corpus: &str,
         fingerprint_hash: u64,
         centroid: &Centroid,
-        detector: &dyn Detector,
     ) -> Result<(), TableFault> {
-        self.insert(corpus, fingerprint_hash, centroid, detector);
+        self.insert(corpus, fingerprint_hash, centroid);
         let pending = self.young.pending();
         let enough = match self.young.block_length() {
             Some(block) => block.min(RESTORED_BLOCK_MAX) as usize,
             None => self.young.len() / RESTORED_SHARE,
         };
         if pending >= enough.max(RESTORED_AT_ONCE) {
-            self.index_pending(detector)?;
+            self.index_pending()?;
         } else if pending.is_multiple_of(RESTORED_AT_ONCE) {
             // A centroid that leaves memory before it is in the index need not be inserted there.
-            self.let_old_leave(detector)?;
+            self.let_old_leave()?;
         }
         Ok(())
     }
 
     /// Makes look-ups find the centroids that were added, and lets old ones leave memory.
-    pub(super) fn index_pending(&mut self, detector: &dyn Detector) -> Result<(), TableFault> {
-        self.young.index_pending(detector);
-        self.let_old_leave(detector)
+    pub(super) fn index_pending(&mut self) -> Result<(), TableFault> {
+        self.young.index_pending();
+        self.let_old_leave()
     }
 
-    fn let_old_leave(&mut self, detector: &dyn Detector) -> Result<(), TableFault> {
+    fn let_old_leave(&mut self) -> Result<(), TableFault> {
         let Some(old) = &self.old else { return Ok(()) };
         for _ in 0..HANDED_OVER_MAX {
             let Some(numbers) = old.range_to_take(self.young.end())? else { break };
@@ -302,19 +296,19 @@ impl Tiers {
         }
         self.seen.remove_marks(old.end());
         let gone = old.end().saturating_sub(self.young.first()).min(LEAVING_MAX);
-        (0..gone).for_each(|_| self.young.remove_oldest(detector));
+        (0..gone).for_each(|_| self.young.remove_oldest());
         Ok(())
     }
 
     /// Removes the oldest centroid.
-    pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
+    pub(super) fn remove_oldest(&mut self) {
         if self.first == self.young.end() {
             return;
         }
         self.first += 1;
         self.articles.forget_before(self.first);
         match &self.old {
-            None => self.young.remove_oldest(detector),
+            None => self.young.remove_oldest(),
             Some(old) => old.drop_before(self.first),
         }
     }

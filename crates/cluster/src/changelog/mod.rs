@@ -25,7 +25,8 @@ use prost::Message;
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
 use crate::{
-    Bounds, Canonical, Changes, ClusterId, Clusterer, NewCanonical, NewCentroid, TableFault, TextBounds,
+    Bounds, Canonical, Changes, ClusterId, Clusterer, NewCanonical, NewCentroid, Position, TableFault,
+    TextBounds,
 };
 use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::Timestamp;
@@ -232,6 +233,19 @@ impl NewCanonical {
         canonical.add_to(&mut message);
         let id = ClusterId::in_table(position, log_offset).to_bytes();
         ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: message.encode_to_vec() }
+    }
+}
+
+impl Position {
+    /// Returns the position up to which a saved table has processed its log.
+    #[must_use]
+    pub fn from_message(saved: &proto::Position) -> Self {
+        Self {
+            log_generation: saved.log_generation,
+            log_partition: saved.log_partition,
+            next_log_offset: saved.next_log_offset,
+            log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
+        }
     }
 }
 

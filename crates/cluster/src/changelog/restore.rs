@@ -16,13 +16,11 @@ use crate::{
     TableFault, TextBounds,
 };
 use leitong_base::proto;
-use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
 /// A table that is being restored.
 pub struct Restoration {
     clusterer: Clusterer,
-    detector: Arc<dyn Detector>,
     position: Option<proto::Position>,
     newest: Option<u64>,
     log_generation: Option<u32>,
@@ -58,15 +56,14 @@ impl Restoration {
     /// Begins to restore into an empty table in memory.
     #[must_use]
     pub fn new(detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
-        Self::into_empty(Clusterer::new(Arc::clone(&detector), rules, Position::default()), detector)
+        Self::into_empty(Clusterer::new(detector, rules, Position::default()))
     }
 
     /// Begins to restore into this empty table, wherever it keeps its centroids.
     #[must_use]
-    pub fn into_empty(clusterer: Clusterer, detector: Arc<dyn Detector>) -> Self {
+    pub fn into_empty(clusterer: Clusterer) -> Self {
         Self {
             clusterer,
-            detector,
             position: None,
             newest: None,
             log_generation: None,
@@ -98,19 +95,14 @@ impl Restoration {
     /// Begins to restore a table whose older centroids are there already; the youngest of them was founded at
     /// log offset `newest`. Their records in the changelog are skipped. `last` is the last known position.
     #[must_use]
-    pub fn after_old(
-        clusterer: Clusterer,
-        newest: u64,
-        last: &proto::Position,
-        detector: Arc<dyn Detector>,
-    ) -> Self {
+    pub fn after_old(clusterer: Clusterer, newest: u64, last: &proto::Position) -> Self {
         Self {
             joint: clusterer.founded().checked_sub(1).map(|number| (number, newest)),
             log_generation: Some(last.log_generation).filter(|generation| *generation != 0),
             numbered: true,
             skip_before: newest + 1,
             founded: last.founded.unwrap_or_default(),
-            ..Self::into_empty(clusterer, detector)
+            ..Self::into_empty(clusterer)
         }
     }
 
@@ -124,13 +116,13 @@ impl Restoration {
     /// Continues with a table that its owner has given back. The table contains all that the owner has committed.
     /// Later records may follow.
     #[must_use]
-    pub fn resume(clusterer: Clusterer, position: proto::Position, detector: Arc<dyn Detector>) -> Self {
+    pub fn resume(clusterer: Clusterer, position: proto::Position) -> Self {
         Self {
             newest: position.next_log_offset.checked_sub(1),
             log_generation: Some(position.log_generation).filter(|generation| *generation != 0),
             numbered: true,
             position: Some(position),
-            ..Self::into_empty(clusterer, detector)
+            ..Self::into_empty(clusterer)
         }
     }
 
@@ -154,14 +146,6 @@ impl Restoration {
             Some(texts) => self.take_texts(log_offset, texts),
             None => self.take_centroid(log_offset, message),
         }
-    }
-
-    /// Takes the position of a snapshot of the changelog.
-    ///
-    /// # Errors
-    /// The errors of [`Self::take`].
-    pub fn apply_snapshot_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
-        self.take_position(position)
     }
 
     /// Takes the next record.
@@ -217,16 +201,16 @@ impl Restoration {
         if let Some((number, _)) = self.joint {
             return Err(RestoreError::OtherTable { number });
         }
-        if let Some(change) =
-            CrawlChange::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?
+        if let Some(change) = CrawlChange::from_message(&mut message, &**self.clusterer.detector())
+            .map_err(RestoreError::Damaged)?
         {
             return self.take_crawl(change);
         }
         if message.rank.is_some() && message.fingerprint.is_none() {
             return self.take_canonical(&message);
         }
-        let centroid =
-            Centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
+        let centroid = Centroid::from_message(&mut message, &**self.clusterer.detector())
+            .map_err(RestoreError::Damaged)?;
         let number = message.number.filter(|number| *number <= Restoration::NUMBER_MAX).ok_or_else(|| {
             RestoreError::Damaged(format!(
                 "the centroid at offset {log_offset} of the log has an invalid number"
@@ -302,7 +286,11 @@ impl Restoration {
         Ok(())
     }
 
-    fn take_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
+    /// Takes a position record, or the position of a snapshot of the changelog.
+    ///
+    /// # Errors
+    /// The errors of [`Self::take`].
+    pub fn take_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
         known(position.format_version)?;
         let damaged = |what: String| Err(RestoreError::Damaged(what));
         let known_id = self.position.as_ref().and_then(|position| position.table_id);
@@ -456,12 +444,7 @@ fn evict_expired(
 /// Sets bounds and position of a table to those of the position record `saved`.
 fn set_bounds_and_position(clusterer: &mut Clusterer, saved: &proto::Position) {
     clusterer.restore_bounds(Bounds::from_position(saved));
-    clusterer.set_position(Position {
-        log_generation: saved.log_generation,
-        log_partition: saved.log_partition,
-        next_log_offset: saved.next_log_offset,
-        log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
-    });
+    clusterer.set_position(Position::from_message(saved));
 }
 
 fn decoded(value: &[u8]) -> Result<proto::Centroid, RestoreError> {

@@ -383,7 +383,7 @@ proptest! {
             let value = &*record.value;
             prop_assert_eq!(restoration.apply_snapshot(&last, id.log_offset, value), Ok(()));
         }
-        prop_assert_eq!(restoration.apply_snapshot_position(last), Ok(()));
+        prop_assert_eq!(restoration.take_position(last), Ok(()));
         let mut tables = [
             restoration.finish(&IDENTITY, None).map_err(|error| error.to_string()),
             restored(&kept, &rules, true).map_err(|error| error.to_string()),

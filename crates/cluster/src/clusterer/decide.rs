@@ -98,13 +98,13 @@ impl Clusterer {
         }
         let open = queries.iter().zip(&by_text).map(|(query, known)| query.filter(|_| !known));
         let queries: Vec<Option<Query<'_>>> = open.map(|open| open.map(|(query, _)| query)).collect();
-        let nearest = self.table.find_to_decide(&queries, &*self.detector, &mut self.scratch)?;
+        let nearest = self.table.find_to_decide(&queries, &mut self.scratch)?;
         Ok(BatchMatches { nearest, old_texts, by_text })
     }
 
     /// Returns the centroids that count if those with numbers below `first` have expired.
     pub(super) fn unexpired_from(&self, first: u64) -> Unexpired<'_> {
-        Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first)
+        Unexpired::new(&self.table, self.crawls.as_ref(), first)
     }
 
     /// Decides on one record. `matches` is the result of the look-up among the centroids that were there before
@@ -148,8 +148,7 @@ impl Clusterer {
         text_digest: u128,
         related: Option<(Centroid, NearCentroid)>,
     ) -> Result<Decision, TableFault> {
-        let unexpired =
-            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), self.first_unexpired.0);
         let related = unexpired.part(query, &mut self.scratch)?.or(related);
         let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text_digest));
         let centroid = Centroid {
@@ -160,7 +159,7 @@ impl Clusterer {
             page_id: record.page_id.as_str().into(),
             url: record.url.as_str().into(),
         };
-        self.table.insert(&record.corpus, record.fingerprint_hash, &centroid, &*self.detector);
+        self.table.insert(&record.corpus, record.fingerprint_hash, &centroid);
         let number = self.table.end() - 1;
         let rank = self.canonicals.as_mut().map(|canonicals| canonicals.add_cluster(record));
         if let Some(journal) = &mut self.journal {
@@ -182,8 +181,7 @@ impl Clusterer {
         key: u128,
         matches: RecordMatches<'_>,
     ) -> Result<(Option<(Centroid, NearCentroid)>, bool), TableFault> {
-        let unexpired =
-            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), self.first_unexpired.0);
         let known = unexpired.with_text((query, key), matches.old_text, &mut self.scratch)?;
         if known.is_some() {
             return Ok((known, true));
@@ -195,9 +193,8 @@ impl Clusterer {
                 return Ok((equal, false));
             }
         }
-        let recent = self.table.find_recent(query, &*self.detector);
-        let unexpired =
-            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
+        let recent = self.table.find_recent(query);
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), self.first_unexpired.0);
         Ok((unexpired.nearest(query, matches.near, recent, &mut self.scratch)?, false))
     }
 

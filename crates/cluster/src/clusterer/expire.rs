@@ -55,7 +55,7 @@ impl Clusterer {
     }
 
     pub(super) fn remove_oldest(&mut self) {
-        self.table.remove_oldest(&*self.detector);
+        self.table.remove_oldest();
         if let Some(canonicals) = &mut self.canonicals {
             canonicals.evict_below(self.table.first());
         }

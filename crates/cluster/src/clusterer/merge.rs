@@ -116,7 +116,7 @@ impl Clusterer {
             return Ok(Merged { cluster_id, number, joined: true });
         }
         let centroid = Centroid { log_time: self.position.log_time, ..centroid.clone() };
-        self.table.insert(corpus, *fingerprint_hash, &centroid, &*self.detector);
+        self.table.insert(corpus, *fingerprint_hash, &centroid);
         let number = self.founded() - 1;
         self.restore_canonical(number, canonical.clone());
         self.raise_bounds();

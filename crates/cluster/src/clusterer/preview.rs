@@ -53,7 +53,7 @@ impl Clusterer {
         };
         let first = self.first_unexpired_with(record)?;
         let unexpired = self.unexpired_from(first);
-        let found = self.table.find(&[Some(query)], &*self.detector, scratch)?;
+        let found = self.table.find(&[Some(query)], scratch)?;
         let (found, more) = found.for_query(0);
         let page = |(centroid, near)| self.canonical_page(centroid, near, text.digest);
         let mut nearest = Vec::new();
@@ -93,7 +93,7 @@ impl Clusterer {
     }
 
     fn is_near_enough(&self, near: NearCentroid, options: PreviewOptions) -> bool {
-        options.max_distance.is_none_or(|max| self.detector.distance(near.distance) <= max)
+        options.max_distance.is_none_or(|max| self.detector().distance(near.distance) <= max)
     }
 
     /// Returns the number of the oldest centroid that will not have expired when `record` is decided.

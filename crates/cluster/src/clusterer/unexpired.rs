@@ -7,25 +7,19 @@ use crate::fault::TableFault;
 use crate::recrawls::Crawls;
 use crate::table::{Centroid, NearCentroid, Query, Scratch};
 use crate::tiers::Tiers;
-use leitong_fingerprint::{Comparison, Detector};
+use leitong_fingerprint::Comparison;
 
 /// The centroids that count for a decision: unexpired, and of clusters that still have a page.
 pub(super) struct Unexpired<'a> {
     table: &'a Tiers,
     crawls: Option<&'a Crawls>,
-    detector: &'a dyn Detector,
     /// Number of the oldest unexpired centroid.
     first: u64,
 }
 
 impl<'a> Unexpired<'a> {
-    pub(super) fn new(
-        table: &'a Tiers,
-        crawls: Option<&'a Crawls>,
-        detector: &'a dyn Detector,
-        first: u64,
-    ) -> Self {
-        Self { table, crawls, detector, first }
+    pub(super) fn new(table: &'a Tiers, crawls: Option<&'a Crawls>, first: u64) -> Self {
+        Self { table, crawls, first }
     }
 
     pub(super) fn has(&self, number: u64) -> bool {
@@ -68,7 +62,7 @@ impl<'a> Unexpired<'a> {
             // None of the kept centroids counts: they have expired since the look-up of the batch, their clusters
             // have ended, or they are near only by their compared part.
             let ended = |number| !self.has(number);
-            let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch)?;
+            let near = self.table.find_nearest(query, self.first, &ended, scratch)?;
             nearest = self.first_in_full(query, near.into_iter(), scratch)?;
         }
         let order = |near: NearCentroid| (near.related, near.rank, near.number);
@@ -85,10 +79,10 @@ impl<'a> Unexpired<'a> {
         query: Query<'_>,
         scratch: &mut Scratch,
     ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        let number = self.table.find_part(query, self.detector).filter(|number| self.has(*number));
+        let number = self.table.find_part(query).filter(|number| self.has(*number));
         let Some(number) = number else { return Ok(None) };
         let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
-        if !self.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
+        if !self.table.detector().are_parts(query.fingerprint, &centroid.fingerprint) {
             return Ok(None);
         }
         let near = self.compare(query, number, &centroid, true);
@@ -97,10 +91,11 @@ impl<'a> Unexpired<'a> {
 
     /// Returns a centroid that counts as near or related whatever its fingerprint says.
     fn compare(&self, query: Query<'_>, number: u64, centroid: &Centroid, related: bool) -> NearCentroid {
-        let comparison = self.detector.compare(query.fingerprint, &centroid.fingerprint);
+        let detector = &**self.table.detector();
+        let comparison = detector.compare(query.fingerprint, &centroid.fingerprint);
         let comparison = Comparison { near: !related, ..comparison };
-        let compared = self.detector.compared(&centroid.fingerprint);
-        NearCentroid::new((0, &query), (number, compared), comparison, self.detector)
+        let compared = detector.compared(&centroid.fingerprint);
+        NearCentroid::new((0, &query), (number, compared), comparison, detector)
     }
 
     /// Returns the first of `some` that is near or related [in full](Self::in_full).
@@ -131,7 +126,7 @@ impl<'a> Unexpired<'a> {
             return Ok(None);
         }
         let Some(centroid) = self.table.centroid(near.number, scratch)? else { return Ok(None) };
-        let is_so = near.is_in_full(self.detector, query.fingerprint, &centroid.fingerprint);
+        let is_so = near.is_in_full(&**self.table.detector(), query.fingerprint, &centroid.fingerprint);
         Ok(is_so.then_some((centroid, near)))
     }
 }

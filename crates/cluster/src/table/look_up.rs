@@ -9,7 +9,6 @@ use super::corpora::CorpusId;
 use super::nearest::{KEPT, NearestCentroids};
 use super::{CentroidTable, Scratch, number_of, values_of};
 use crate::index::{Batch, Hit};
-use leitong_fingerprint::Detector;
 
 /// Number of hits that are prefetched at once.
 const AHEAD: usize = 64;
@@ -28,13 +27,12 @@ impl CentroidTable {
         &self,
         queries: &[Option<Query<'_>>],
         purpose: Purpose,
-        detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> NearestCentroids {
         let Scratch { batch, hits, .. } = scratch;
-        let (corpora, crowded) = self.probes(queries, purpose, detector, batch);
+        let (corpora, crowded) = self.probes(queries, purpose, batch);
         hits.clear();
-        let look_up = Queries { queries, corpora: &corpora, detector };
+        let look_up = Queries { queries, corpora: &corpora };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut NearestCentroids| {
             in_order(hits).chunks(AHEAD).for_each(|some| self.compare(some, look_up, nearest.as_mut()));
             nearest.keep_nearest();
@@ -91,7 +89,7 @@ impl CentroidTable {
     }
 
     /// Calls `found` with all centroids of a crowd that are near a query, or related with the lowest
-    /// [rank](Detector::related_rank).
+    /// [rank](leitong_fingerprint::Detector::related_rank).
     fn near_in_crowd(
         &self,
         (query, crowd): (u32, u32),
@@ -102,10 +100,10 @@ impl CentroidTable {
             return;
         };
         let mut numbers = Vec::new();
-        crowd.near(look_up.detector.compared(of.fingerprint), &mut |number| numbers.push(number));
+        crowd.near(self.detector.compared(of.fingerprint), &mut |number| numbers.push(number));
         numbers.sort_unstable();
         numbers.dedup();
-        let compare = |number| self.compare_one((query, of), number, corpus, look_up.detector);
+        let compare = |number| self.compare_one((query, of), number, corpus);
         numbers
             .into_iter()
             .filter_map(compare)
@@ -123,8 +121,8 @@ impl CentroidTable {
         let (Some((of, corpus)), Some(crowd)) = (look_up.query(query), self.crowds.get(crowd)) else {
             return;
         };
-        let compare = |number| self.compare_one((query, of), number, corpus, look_up.detector);
-        let compared = look_up.detector.compared(of.fingerprint);
+        let compare = |number| self.compare_one((query, of), number, corpus);
+        let compared = self.detector.compared(of.fingerprint);
         crowd.related(compared, &mut |number| compare(number).is_none_or(&mut *found));
     }
 
@@ -135,23 +133,20 @@ impl CentroidTable {
         &self,
         query: Query<'_>,
         counts: &(dyn Fn(u64) -> bool + Sync),
-        detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Option<NearCentroid> {
         let Scratch { batch, hits, .. } = scratch;
         let queries = [Some(query)];
-        let (corpora, crowded) = self.probes(&queries, Purpose::Probe, detector, batch);
+        let (corpora, crowded) = self.probes(&queries, Purpose::Probe, batch);
         hits.clear();
-        let look_up = Queries { queries: &queries, corpora: &corpora, detector };
+        let look_up = Queries { queries: &queries, corpora: &corpora };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<NearCentroid>| {
             let mut near = Vec::new();
             for some in in_order(hits).chunks(AHEAD) {
                 near.clear();
                 self.compare(some, look_up, &mut near);
                 for near in near.iter().filter(|near| counts(near.number)) {
-                    if nearest.is_none_or(|nearest| *near < nearest)
-                        && self.is_near_in_full(query, *near, detector)
-                    {
+                    if nearest.is_none_or(|nearest| *near < nearest) && self.is_near_in_full(query, *near) {
                         *nearest = Some(*near);
                     }
                 }
@@ -167,7 +162,7 @@ impl CentroidTable {
             let mut take = |near: NearCentroid| {
                 if counts(near.number)
                     && nearest.is_none_or(|nearest| near < nearest)
-                    && self.is_near_in_full(query, near, detector)
+                    && self.is_near_in_full(query, near)
                 {
                     nearest = Some(near);
                 }
@@ -182,7 +177,7 @@ impl CentroidTable {
 
     /// Returns true if a centroid that is near or related by its compared part is also near or related by its whole
     /// fingerprint, which is nearly always so.
-    fn is_near_in_full(&self, query: Query<'_>, near: NearCentroid, detector: &dyn Detector) -> bool {
+    fn is_near_in_full(&self, query: Query<'_>, near: NearCentroid) -> bool {
         let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
         else {
             return false;
@@ -191,22 +186,22 @@ impl CentroidTable {
         if cold.uncompared.is_empty() {
             return true;
         }
-        near.is_in_full(detector, query.fingerprint, &[compared, cold.uncompared].concat())
+        near.is_in_full(&*self.detector, query.fingerprint, &[compared, cold.uncompared].concat())
     }
 
     /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, nearest first.
-    pub(crate) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<NearCentroid> {
+    pub(crate) fn find_recent(&mut self, query: Query<'_>) -> Vec<NearCentroid> {
         if self.pending() == 0 {
             return Vec::new();
         }
         let Some(corpus) = self.corpora.find(query.corpus, query.fingerprint_hash) else { return Vec::new() };
         let mut values = Vec::new();
-        let second = values_of(detector, query.fingerprint, corpus, Purpose::Probe, &mut values);
+        let second = values_of(&*self.detector, query.fingerprint, corpus, Purpose::Probe, &mut values);
         let first = self.first_recent();
-        let found = self.recent.find(&values, second, detector.second_key());
+        let found = self.recent.find(&values, second, self.detector.second_key());
         let hits: Vec<Hit> =
             found.into_iter().map(|number| Hit::new(0, (first + u64::from(number)) as u32)).collect();
-        let look_up = Queries { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
+        let look_up = Queries { queries: &[Some(query)], corpora: &[Some(corpus)] };
         let mut near = Vec::new();
         hits.chunks(AHEAD).for_each(|some| self.compare(some, look_up, &mut near));
         near.sort_unstable();
@@ -219,7 +214,6 @@ impl CentroidTable {
         &self,
         queries: &[Option<Query<'_>>],
         purpose: Purpose,
-        detector: &dyn Detector,
         batch: &mut Batch,
     ) -> (Vec<Option<CorpusId>>, Vec<(u32, u32)>) {
         batch.clear();
@@ -231,7 +225,7 @@ impl CentroidTable {
             batch.push(|values| {
                 let (Some(query), Some(corpus)) = (query, corpus) else { return 0 };
                 let start = values.len();
-                let second = values_of(detector, query.fingerprint, corpus, purpose, values);
+                let second = values_of(&*self.detector, query.fingerprint, corpus, purpose, values);
                 if !self.crowds.is_empty() {
                     let of_query = values.split_off(start);
                     values.extend(of_query.into_iter().filter(|key| {
@@ -264,7 +258,7 @@ impl CentroidTable {
             // Mostly there is one hit. Preparing it for `compare_all` would take longer than comparing it.
             if hits.len() < TOGETHER_MIN {
                 near.extend(hits.iter().filter_map(|hit| {
-                    self.compare_one((query, of), number_of(&self.hot, hit.slot()), corpus, look_up.detector)
+                    self.compare_one((query, of), number_of(&self.hot, hit.slot()), corpus)
                 }));
                 continue;
             }
@@ -279,9 +273,9 @@ impl CentroidTable {
                     count += 1;
                 }
             }
-            look_up.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, comparison| {
+            self.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, comparison| {
                 let centroid = (numbers[at], compared[at]);
-                near.push(NearCentroid::new((query, of), centroid, comparison, look_up.detector));
+                near.push(NearCentroid::new((query, of), centroid, comparison, &*self.detector));
             });
         }
     }
@@ -292,12 +286,12 @@ impl CentroidTable {
         (query, of): (u32, &Query<'_>),
         number: u64,
         corpus: CorpusId,
-        detector: &dyn Detector,
     ) -> Option<NearCentroid> {
         let (other, compared) = self.hot.get(number)?;
         if other != corpus {
             return None;
         }
+        let detector = &*self.detector;
         let comparison = detector.compare_found(of.fingerprint, compared);
         let found = comparison.near || detector.related_found(of.fingerprint, compared);
         found.then(|| NearCentroid::new((query, of), (number, compared), comparison, detector))
@@ -319,7 +313,6 @@ struct Queries<'a> {
     queries: &'a [Option<Query<'a>>],
     /// The corpus whose centroids count, for each query.
     corpora: &'a [Option<CorpusId>],
-    detector: &'a dyn Detector,
 }
 
 impl<'a> Queries<'a> {

@@ -24,6 +24,7 @@ mod recent;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::index::{Batch, Generations, Hit};
 use crate::seen::{SeenText, TextIndex};
@@ -48,6 +49,7 @@ pub struct TableBytes {
 
 /// The table.
 pub(super) struct CentroidTable {
+    pub(super) detector: Arc<dyn Detector>,
     corpora: Corpora,
     index: Generations,
     crowds: Crowds,
@@ -82,8 +84,14 @@ impl CentroidTable {
     /// Creates an empty table whose index has this many shards and whose first centroid will have the number
     /// `origin`. If centroids leave in blocks, `block_length` is the number of centroids in a block; blocks end at
     /// multiples of it. `None` if centroids leave one by one.
-    pub(super) fn new(shards: usize, origin: u64, block_length: Option<u64>) -> Self {
+    pub(super) fn new(
+        detector: Arc<dyn Detector>,
+        shards: usize,
+        origin: u64,
+        block_length: Option<u64>,
+    ) -> Self {
         Self {
+            detector,
             corpora: Corpora::default(),
             index: Generations::new(shards, block_length, origin),
             crowds: Crowds::default(),
@@ -134,25 +142,20 @@ impl CentroidTable {
     }
 
     /// Adds a centroid, which is younger than all others.
-    pub(super) fn insert(
-        &mut self,
-        corpus: &str,
-        fingerprint_hash: u64,
-        centroid: &Centroid,
-        detector: &dyn Detector,
-    ) {
+    pub(super) fn insert(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
         let key = SeenText::key_of(corpus, fingerprint_hash, centroid.text_digest);
         let corpus = self.corpora.enter(corpus, fingerprint_hash);
-        let compared = detector.compared(&centroid.fingerprint);
+        let compared = self.detector.compared(&centroid.fingerprint);
         let number = self.hot.push(corpus, compared);
         self.texts.insert(key, number as u32);
         self.cold.push(centroid, &centroid.fingerprint[compared.len()..]);
-        self.recent
-            .push(|values| values_of(detector, &centroid.fingerprint, corpus, Purpose::Insert, values));
+        self.recent.push(|values| {
+            values_of(&*self.detector, &centroid.fingerprint, corpus, Purpose::Insert, values)
+        });
     }
 
     /// Makes look-ups find the centroids that were added.
-    pub(super) fn index_pending(&mut self, detector: &dyn Detector) {
+    pub(super) fn index_pending(&mut self) {
         if self.pending() > 0 {
             let first = self.first_recent();
             // Some of the added centroids have left already if `expiry.centroids_max` is smaller than a batch.
@@ -169,13 +172,14 @@ impl CentroidTable {
             }
             index.insert(first + gone, recent.batch_mut());
             self.recent.clear();
-            self.find_crowds(detector);
+            self.find_crowds();
         }
     }
 
     /// Makes the keys that have become those of very many centroids lead to crowds.
-    fn find_crowds(&mut self, detector: &dyn Detector) {
+    fn find_crowds(&mut self) {
         let mut crowded = self.index.take_crowded();
+        let detector = &*self.detector;
         if detector.crowd().is_none() {
             return;
         }
@@ -213,7 +217,8 @@ impl CentroidTable {
     }
 
     /// Removes the oldest centroid.
-    pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
+    pub(super) fn remove_oldest(&mut self) {
+        let detector = &*self.detector;
         let number = self.hot.first();
         let Some((corpus, compared)) = self.hot.get(number) else { return };
         let Some(cold) = self.cold.get(number) else { return };

@@ -18,7 +18,6 @@ use super::ports::TableFolder;
 use leitong_base::proto;
 use leitong_cluster::changelog::Identity;
 use leitong_cluster::{Clusterer, TableFault};
-use leitong_fingerprint::Detector;
 use leitong_graph::telemetry::metrics;
 use leitong_store::blocks::{BlockStore, Files};
 use leitong_store::snapshot::{ChangelogBlocks, SnapshotError};
@@ -32,7 +31,6 @@ const PLACES_A_BLOCK: u64 = 32;
 pub(crate) struct DiskTable {
     partition: u32,
     topic: String,
-    detector: Arc<dyn Detector>,
     /// Hashes of the settings upstream and downstream of the log. The keys in blocks depend on them.
     hashes: (u64, u64),
     store: Arc<BlockStore>,
@@ -49,7 +47,7 @@ impl DiskTable {
     /// are in no block, and the youngest one that is in a block.
     pub(super) fn new(
         partition: u32,
-        (topic, detector): (&str, &Arc<dyn Detector>),
+        topic: &str,
         identity: &Identity,
         folder: TableFolder,
         store: Arc<BlockStore>,
@@ -59,7 +57,6 @@ impl DiskTable {
         let table = Self {
             partition,
             topic: topic.to_owned(),
-            detector: Arc::clone(detector),
             hashes: (identity.fingerprint_hash, identity.cluster_hash),
             saved: store.changes(),
             store,
@@ -134,7 +131,7 @@ impl DiskTable {
     fn save(&mut self, table: &Clusterer, position: proto::Position) -> Result<(), SnapshotError> {
         let (places, topic) = (&mut self.places, self.topic.clone());
         let tail = |number| proto::ChangelogTail { topic, offset: places.before(number) };
-        ChangelogBlocks::save(&*self.files, &self.store, table, &*self.detector, position, tail)?;
+        ChangelogBlocks::save(&*self.files, &self.store, table, position, tail)?;
         self.measure();
         Ok(())
     }

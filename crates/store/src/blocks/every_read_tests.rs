@@ -100,7 +100,7 @@ fn nothing_gets_out(
     assert_eq!(position.err(), Some(fault.clone()));
     let tail = |_| proto::ChangelogTail::default();
     let position = proto::Position::default();
-    let saved = ChangelogBlocks::save(files, &disk.store, table, &*settings.detector, position, tail);
+    let saved = ChangelogBlocks::save(files, &disk.store, table, position, tail);
     fails_with(saved.err());
     assert_eq!(disk.to_save().err(), Some(fault.clone()));
     let records = disk.clusterer.take_changes().records(&proto::Position::default(), &*settings.detector);

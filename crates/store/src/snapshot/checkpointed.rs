@@ -16,7 +16,7 @@ use std::path::Path;
 
 use super::SnapshotError;
 use super::file::at;
-use super::folder::Unfinished;
+use super::folder::{Unfinished, if_there};
 use super::ours::{self, FILE_NAME, MARK, START};
 use super::table_dir::{SameSettings, TableDir, TableSettings, new_table_id};
 use crate::blocks::{BlockStore, create_folder};
@@ -30,7 +30,7 @@ impl TableDir {
     /// # Errors
     /// The error of the operating system.
     pub fn remove_mark(checkpoints: &Path) -> io::Result<()> {
-        remove_if_there(&checkpoints.join(MARK))?;
+        if_there(fs::remove_file(checkpoints.join(MARK)))?;
         ours::unmark(checkpoints)
     }
 
@@ -40,7 +40,7 @@ impl TableDir {
     /// The error of the operating system, also if the folder has a file of somebody else.
     pub fn remove_checkpoint(checkpoint: &Path) -> io::Result<()> {
         for name in [ours::LOCK, FILE_NAME, "centroids.leitong.new"] {
-            remove_if_there(&checkpoint.join(name))?;
+            if_there(fs::remove_file(checkpoint.join(name)))?;
         }
         fs::remove_dir(checkpoint)
     }
@@ -88,10 +88,7 @@ impl TableDir {
 
     /// Returns true if both folders have the same mark, so no other run has opened the table since.
     fn has_mark_of(&self, checkpoints: &Path) -> Result<bool, SnapshotError> {
-        let mark = |folder: &Path| match fs::read(folder.join(MARK)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => read.map(Some).map_err(at(folder)),
-        };
+        let mark = |folder: &Path| if_there(fs::read(folder.join(MARK))).map_err(at(folder));
         let ours = mark(checkpoints)?;
         Ok(ours.is_some() && ours == mark(self.folder())?)
     }
@@ -133,10 +130,7 @@ impl TableDir {
     pub fn start_of_run(&self, run: Option<u64>, now: Timestamp) -> Result<Timestamp, SnapshotError> {
         let path = self.folder().join(START);
         let run = run.map(|run| format!("{run:016x} "));
-        let recorded = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            read => read.map_err(at(&path))?,
-        };
+        let recorded = if_there(fs::read_to_string(&path)).map_err(at(&path))?.unwrap_or_default();
         let of_this_run = run.as_ref().and_then(|run| recorded.strip_prefix(&**run));
         let started = of_this_run.and_then(|ms| Timestamp::from_ms(ms.trim_end().parse().ok()?));
         if let Some(started) = started {
@@ -170,16 +164,9 @@ impl TableDir {
     /// [`SnapshotError::Io`] if a file cannot be written or removed.
     pub fn remove_checkpoints(&self) -> Result<(), SnapshotError> {
         let folder = self.folder();
-        remove_if_there(&folder.join(MARK))
-            .and_then(|()| fs::File::open(folder)?.sync_all())
+        if_there(fs::remove_file(folder.join(MARK)))
+            .and_then(|_| fs::File::open(folder)?.sync_all())
             .map_err(at(folder))
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
     }
 }
 

@@ -11,12 +11,12 @@ use prost::Message;
 
 use super::SnapshotError;
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
+use super::folder::if_there;
 use super::ours;
 use crate::blocks::{Manifest, Output};
 use leitong_base::proto::{self, Blocks};
 use leitong_base::record::Timestamp;
-use leitong_cluster::{ArticlePage, Clusterer, Position, SeenText, SeenTexts};
-use leitong_fingerprint::Detector;
+use leitong_cluster::{ArticlePage, Clusterer, SeenText, SeenTexts};
 
 /// The format version. Versions before 5 had no id of the table, and are refused.
 pub(super) const FORMAT_VERSION: u32 = 5;
@@ -25,27 +25,13 @@ const MAGIC: &[u8] = b"leitong centroid table\n";
 /// prevents a damaged length from using up the memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 
-/// Returns the position up to which a saved table has processed its log.
-pub(super) fn position_of(saved: &proto::Position) -> Position {
-    Position {
-        log_generation: saved.log_generation,
-        log_partition: saved.log_partition,
-        next_log_offset: saved.next_log_offset,
-        log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
-    }
-}
-
 /// Opens a saved table. Returns a reader that is before the articles and centroids, and the position record, or `None`
 /// if no table was begun in the folder.
 pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return path.parent().map_or(Ok(()), ours::check_head).map(|()| None);
-        }
-        Err(error) => return Err(at(path)(error)),
-    };
-    read_head(ChecksummedReader::new(file), path).map(Some)
+    match if_there(File::open(path)).map_err(at(path))? {
+        Some(file) => read_head(ChecksummedReader::new(file), path).map(Some),
+        None => path.parent().map_or(Ok(()), ours::check_head).map(|()| None),
+    }
 }
 
 /// Opens a saved table like [`begin`], after verifying the checksum of the whole file. Callers that delete or
@@ -89,17 +75,12 @@ pub(super) fn read_head(
 }
 
 /// Writes the file of `clusterer` at `path`.
-pub(super) fn write(
-    path: &Path,
-    clusterer: &Clusterer,
-    detector: &dyn Detector,
-    position: &proto::Position,
-) -> io::Result<()> {
+pub(super) fn write(path: &Path, clusterer: &Clusterer, position: &proto::Position) -> io::Result<()> {
     let mut writer = TableWriter::create(path, position)?;
     writer.articles(position, clusterer)?;
     let first = clusterer.founded() - position.centroid_count;
     for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(clusterer.centroids()) {
-        let mut message = centroid.to_message(corpus, fingerprint_hash, detector.name());
+        let mut message = centroid.to_message(corpus, fingerprint_hash, clusterer.detector().name());
         if let Some(canonical) = clusterer.canonical(number) {
             canonical.add_to(&mut message);
         }
@@ -167,7 +148,7 @@ pub(super) fn manifest_of(blocks: &Blocks) -> Manifest {
     }
 }
 
-pub(super) fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &dyn Detector) -> Blocks {
+pub(super) fn blocks_of(manifest: &Manifest, clusterer: &Clusterer) -> Blocks {
     Blocks {
         table_id: manifest.table_id,
         first: manifest.first,
@@ -175,7 +156,7 @@ pub(super) fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &d
         blocks: manifest.blocks.clone(),
         runs: manifest.runs.clone(),
         first_time_ms: clusterer.first_time().map(Timestamp::as_ms),
-        detector: detector.name().to_owned(),
+        detector: clusterer.detector().name().to_owned(),
         article_count: clusterer.articles().count() as u64,
         changelog: None,
     }

@@ -22,6 +22,14 @@ pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// Returns the result of an operation on a file; `None` if there is no such file.
+pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
+
 /// A file or folder that is being written under a temporary name. If this value is dropped before
 /// [`Self::replace`], the file or folder is removed, because it would occupy space on a full disk.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::SnapshotError;
 use super::file::at;
-use super::folder::Unfinished;
+use super::folder::{Unfinished, if_there};
 use leitong_base::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
 
 const MARK: &[u8; 8] = b"\xf2leitong";
@@ -90,11 +90,8 @@ impl Journal {
         check: impl FnOnce(&JournalHead) -> Result<(), SnapshotError>,
         mut each: impl FnMut(JournalBatch) -> Result<(), SnapshotError>,
     ) -> Result<Option<(Self, Option<Torn>)>, SnapshotError> {
-        let mut file = match File::options().read(true).write(true).open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(at(path)(error)),
-        };
+        let file = if_there(File::options().read(true).write(true).open(path)).map_err(at(path))?;
+        let Some(mut file) = file else { return Ok(None) };
         let length = file.metadata().map_err(at(path))?.len();
         let mut reader = BufReader::with_capacity(1 << 18, &mut file);
         let damaged = |at: u64, problem: &str| SnapshotError::JournalDamaged {

@@ -8,14 +8,14 @@
 use std::path::Path;
 
 use super::SnapshotError;
-use super::file::{begin, position_of};
+use super::file::begin;
 use super::inspect::Saved;
 use super::ours::FILE_NAME;
 use super::table_dir::{SameSettings, TableDir, TableSettings, check_usable};
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::{
-    Bounds, Canonical, Centroid, ClusterId, Clusterer, Merged, SavedCentroid, SeenText, SeenTexts,
+    Bounds, Canonical, Centroid, ClusterId, Clusterer, Merged, Position, SavedCentroid, SeenText, SeenTexts,
     TableFault, TextBounds,
 };
 
@@ -57,7 +57,7 @@ impl<'a> Merge<'a> {
         let damaged = |problem: String| SnapshotError::Damaged { path: path.clone(), problem };
         let is_first = self.tables == 0;
         let start = self.clusterer.position();
-        let position = position_of(&saved);
+        let position = Position::from_message(&saved);
         // The number of the first centroid in the table that is taken in, and, for each of its centroids, the
         // number of the cluster in the merged table.
         let first = saved.founded.unwrap_or_default().saturating_sub(TableDir::unexpired(&saved));

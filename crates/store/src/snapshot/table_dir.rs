@@ -5,11 +5,10 @@
 //! little for those in blocks.
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::file::{self, Reader, at, begin, begin_verified, blocks_of, manifest_of, position_of};
+use super::file::{self, Reader, at, begin, begin_verified, blocks_of, manifest_of};
 use super::folder::{self, Unfinished};
 use super::ours::{self, FILE_NAME, JOURNAL_NAME, RECENT_NAME};
 use super::{SnapshotError, recent};
@@ -160,11 +159,11 @@ impl TableDir {
         if founded > Restoration::NUMBER_MAX || saved.dead_below > founded {
             return Err(reader.damaged("its number of centroids is invalid"));
         }
-        let position = position_of(&saved);
+        let position = Position::from_message(&saved);
         let mut clusterer = self.clusterer(path, position, Some(&saved), settings)?;
         reader.articles(&saved, |page| clusterer.restore_article(page))?;
-        restore_centroids(&mut reader, &saved, &mut clusterer, &*settings.detector)?;
-        restore_crawls(&mut reader, &saved, &mut clusterer, &*settings.detector)?;
+        restore_centroids(&mut reader, &saved, &mut clusterer)?;
+        restore_crawls(&mut reader, &saved, &mut clusterer)?;
         restore_texts(&mut reader, &saved, &mut clusterer)?;
         reader.check_hash()?;
         clusterer.restore_bounds(Bounds::from_position(&saved));
@@ -272,10 +271,7 @@ impl TableDir {
     fn remove_unfinished(&self) -> Result<(), SnapshotError> {
         for name in [FILE_NAME, RECENT_NAME, JOURNAL_NAME] {
             let path = new_path(&self.folder.join(name));
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
-                _ => {}
-            }
+            folder::if_there(std::fs::remove_file(&path)).map_err(at(&path))?;
         }
         Ok(())
     }
@@ -381,7 +377,7 @@ impl TableDir {
         let manifest = self.blocks().map(BlockStore::manifest);
         let position = self.position(clusterer, watermarks, settings, manifest.as_ref())?;
         let new = Unfinished::new(new_path(path));
-        file::write(new.path(), clusterer, &*settings.detector, &position).map_err(at(new.path()))?;
+        file::write(new.path(), clusterer, &position).map_err(at(new.path()))?;
         new.replace(path).map_err(at(path))
     }
 
@@ -403,7 +399,7 @@ impl TableDir {
         });
         position.text_count = clusterer.seen_texts(blocks_end(manifest)).0.count;
         if let Some(manifest) = manifest {
-            position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
+            position.blocks = Some(blocks_of(manifest, clusterer));
         }
         if let Some((counted, dead_below)) = clusterer.crawl_bounds() {
             position.crawls = Some(counted);
@@ -430,12 +426,12 @@ fn restore_centroids(
     reader: &mut Reader<'_>,
     saved: &proto::Position,
     clusterer: &mut Clusterer,
-    detector: &dyn Detector,
 ) -> Result<(), SnapshotError> {
+    let detector = Arc::clone(clusterer.detector());
     for _ in 0..saved.centroid_count {
         let mut message: proto::Centroid = reader.message()?;
         let centroid =
-            Centroid::from_message(&mut message, detector).map_err(|problem| reader.damaged(&problem))?;
+            Centroid::from_message(&mut message, &*detector).map_err(|problem| reader.damaged(&problem))?;
         clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid)?;
         let canonical = Canonical::from_message(&message).map_err(|problem| reader.damaged(&problem))?;
         clusterer.restore_canonical(clusterer.founded() - 1, canonical);
@@ -448,11 +444,10 @@ fn restore_crawls(
     reader: &mut Reader<'_>,
     saved: &proto::Position,
     clusterer: &mut Clusterer,
-    detector: &dyn Detector,
 ) -> Result<(), SnapshotError> {
     let founded = clusterer.founded();
     reader.crawls(saved, |reader, mut message| {
-        let change = CrawlChange::from_message(&mut message, detector);
+        let change = CrawlChange::from_message(&mut message, &**clusterer.detector());
         let change = change.map_err(|problem| reader.damaged(&problem))?;
         let change = change.filter(|change| change.cluster < founded);
         clusterer.restore_crawl(change.ok_or_else(|| reader.damaged("a crawl is in no cluster"))?);

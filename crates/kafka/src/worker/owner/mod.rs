@@ -47,7 +47,6 @@ mod unended;
 mod writer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::kafka::error::refused;
@@ -259,8 +258,7 @@ impl<W: World> OwnedPartition<W> {
         writer.served = None;
         let position = state.position()?;
         let (stage, _) = state.into_parts();
-        let detector = Arc::clone(&self.role.detector);
-        Ok(Some((Restoration::resume(stage.into_clusterer(), position, detector), next_offset)))
+        Ok(Some((Restoration::resume(stage.into_clusterer(), position), next_offset)))
     }
 
     /// Decides on batches and writes them, until the owner is stopped or an error occurs.

@@ -88,7 +88,7 @@ impl<W: World> ClusterRole<W> {
             .check(&ExpectedTable { topic, identity, bounds, table_id }, last)
             .and_then(|()| blocks.open(files, &self.detector, expiry, folder.options));
         Ok(opened.map(|OpenBlocks { clusterer, store, newest }| {
-            let restoration = Restoration::after_old(clusterer, newest, last, Arc::clone(&self.detector));
+            let restoration = Restoration::after_old(clusterer, newest, last);
             let disk = self.disk_table(log_partition, folder, store, next_offset);
             TableReplica::new(restoration, Some(disk), next_offset)
         }))

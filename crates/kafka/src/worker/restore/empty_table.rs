@@ -73,6 +73,6 @@ impl<W: World> ClusterRole<W> {
     ) -> DiskTable {
         let topic = &*self.config.kafka.topics.centroids;
         let identity = self.identity(partition);
-        DiskTable::new(partition, (topic, &self.detector), &identity, folder, store, from)
+        DiskTable::new(partition, topic, &identity, folder, store, from)
     }
 }

@@ -93,7 +93,7 @@ impl<W: World> ClusterRole<W> {
     ) -> Result<TableReplica> {
         let (last, next_offset) = find_beginning(changelog, &stop)?;
         let (clusterer, disk) = self.empty_table(log_partition, next_offset, stop)?;
-        let restoration = Restoration::into_empty(clusterer, Arc::clone(&self.detector));
+        let restoration = Restoration::into_empty(clusterer);
         let restoration = match last {
             Some(last) => restoration.continue_up_to(&last),
             None => restoration,
@@ -163,7 +163,7 @@ impl<W: World> ClusterRole<W> {
             Ok(!stop())
         });
         match read {
-            Ok(Some(position)) => match table.restoration.apply_snapshot_position(position) {
+            Ok(Some(position)) => match table.restoration.take_position(position) {
                 Ok(()) => Ok(Some(table)),
                 Err(error) => {
                     self.set_aside(log_partition, &Unusable::Damaged(fault_of_snapshot(&error)));

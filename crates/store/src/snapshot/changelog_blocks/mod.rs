@@ -23,6 +23,7 @@ use super::SnapshotError;
 use super::changelog_snapshot::{ExpectedTable, Unusable};
 use super::checksummed::{ChecksummedReader, Sequential};
 use super::file::{TableWriter, at, blocks_of, manifest_of, read_head};
+use super::folder::if_there;
 use super::ours::FILE_NAME;
 use super::table_dir::TableDir;
 use crate::blocks::{BlockStore, Files, Manifest, StoreOptions};
@@ -64,7 +65,6 @@ impl ChangelogBlocks {
         files: &dyn Files,
         store: &BlockStore,
         clusterer: &Clusterer,
-        detector: &dyn Detector,
         position: proto::Position,
         tail: impl FnOnce(u64) -> proto::ChangelogTail,
     ) -> Result<(), SnapshotError> {
@@ -72,7 +72,7 @@ impl ChangelogBlocks {
         let manifest = store.manifest();
         // The tail includes the youngest centroid in a block, so a restore can check it.
         let tail = tail(manifest.end.saturating_sub(1));
-        let blocks = proto::Blocks { changelog: Some(tail), ..blocks_of(&manifest, clusterer, detector) };
+        let blocks = proto::Blocks { changelog: Some(tail), ..blocks_of(&manifest, clusterer) };
         let position = proto::Position {
             format_version: TableDir::FORMAT_VERSION,
             centroid_count: 0,
@@ -102,11 +102,7 @@ impl ChangelogBlocks {
     /// # Errors
     /// The error of the operating system.
     pub fn remove(files: &dyn Files) -> io::Result<()> {
-        match files.remove(FILE_NAME) {
-            Ok(()) => files.sync()?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
+        if_there(files.remove(FILE_NAME))?.map_or(Ok(()), |()| files.sync())?;
         Manifest::delete_all(files)
     }
 
@@ -115,13 +111,10 @@ impl ChangelogBlocks {
     /// # Errors
     /// [`Unusable`] if the file cannot be read or is damaged.
     pub fn read(files: &dyn Files) -> Result<Option<Self>, Unusable> {
-        let file = match files.open(FILE_NAME) {
-            Ok(file) => Sequential::new(file)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(file) = if_there(files.open(FILE_NAME))? else { return Ok(None) };
         let path = files.path(FILE_NAME);
-        let (mut reader, mut position) = read_head(ChecksummedReader::new(file), &path)?;
+        let file = ChecksummedReader::new(Sequential::new(file)?);
+        let (mut reader, mut position) = read_head(file, &path)?;
         let mut articles = Vec::new();
         reader.articles(&position, |page| {
             let ArticlePage { corpus, fingerprint_hash, article, number } = page;

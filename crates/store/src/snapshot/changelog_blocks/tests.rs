@@ -172,7 +172,7 @@ impl Worker {
         let files = Arc::new(folder.clone());
         let opened = blocks.open(files, &detector(), expiry.clone(), options());
         let OpenBlocks { clusterer, store, newest } = opened.map_err(|why| why.to_string())?;
-        let restoration = Restoration::after_old(clusterer, newest, &last, detector());
+        let restoration = Restoration::after_old(clusterer, newest, &last);
         let clusterer = read(restoration, kept, from).map_err(|error| error.to_string())?;
         let (folder, expiry) = (folder.clone(), expiry.clone());
         Ok(Some(Self { folder, clusterer, store, expiry, taken_up: true }))
@@ -186,7 +186,7 @@ impl Worker {
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
         let empty = Clusterer::with_old(detector(), expiry.clone(), Position::default(), None, old);
         let empty = empty.expect("there are no blocks yet");
-        let restoration = Restoration::into_empty(empty, detector());
+        let restoration = Restoration::into_empty(empty);
         let restoration = match last_position(kept) {
             Some(last) => restoration.continue_up_to(&last),
             None => restoration,
@@ -218,8 +218,7 @@ impl Worker {
             let offset = at.map_or(0, |at| kept[at.saturating_sub(5)].0);
             proto::ChangelogTail { topic: TOPIC.to_owned(), offset }
         };
-        match ChangelogBlocks::save(&self.folder, &self.store, &self.clusterer, &*detector(), position, tail)
-        {
+        match ChangelogBlocks::save(&self.folder, &self.store, &self.clusterer, position, tail) {
             Err(SnapshotError::Fault(fault)) => Err(fault),
             saved => {
                 saved.expect("saved");

@@ -63,11 +63,7 @@ impl SnapshotPlace {
     /// # Errors
     /// [`Unusable`] if the snapshot cannot be used.
     pub fn open(&self) -> Result<Option<ChangelogSnapshot>, Unusable> {
-        match File::open(self.path()) {
-            Ok(file) => ChangelogSnapshot::open(file).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        folder::if_there(File::open(self.path()))?.map(ChangelogSnapshot::open).transpose()
     }
 
     /// Begins a new snapshot next to the present one.
