@@ -18,7 +18,6 @@
 //! partition and epoch increase. Memory: one entry per source partition.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use super::identity::TopicId;
@@ -88,23 +87,14 @@ impl Watermarks {
         if self.contradicts_another_partition(origin) {
             return Admission::Replaced;
         }
-        match self.partitions.entry((Arc::clone(&origin.topic), origin.partition)) {
-            Entry::Vacant(entry) => {
-                let admission = judge(None, gaps_accepted, origin);
-                if admission == Admission::Accepted {
-                    entry.insert(advance(None, origin));
-                }
-                admission
-            }
-            Entry::Occupied(mut entry) => {
-                let watermark = *entry.get();
-                let admission = judge(Some(watermark), gaps_accepted && watermark.gap_accepted, origin);
-                if admission == Admission::Accepted {
-                    entry.insert(advance(Some(watermark), origin));
-                }
-                admission
-            }
+        let place = (Arc::clone(&origin.topic), origin.partition);
+        let watermark = self.partitions.get(&place).copied();
+        let gaps_accepted = gaps_accepted && watermark.is_none_or(|watermark| watermark.gap_accepted);
+        let admission = judge(watermark, gaps_accepted, origin);
+        if admission == Admission::Accepted {
+            self.partitions.insert(place, advance(watermark, origin));
         }
+        admission
     }
 
     /// Returns true if this is the first record of its partition and epoch, and its topic id differs from the
