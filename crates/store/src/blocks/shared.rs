@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use super::block::{self, Block};
+use super::block::Block;
 use super::files::Files;
 use super::manifest::Manifest;
 use super::merge::merge;
@@ -29,7 +29,7 @@ pub(super) struct Shared {
     /// Set when the store closes: merges end without a result.
     pub(super) stop: AtomicBool,
     /// Number of changes of the view.
-    changes: AtomicU64,
+    pub(super) changes: AtomicU64,
     /// The first error. After it, all operations fail.
     fault: OnceLock<TableFault>,
     view: RwLock<Arc<View>>,
@@ -40,16 +40,16 @@ pub(super) struct Shared {
 
 /// Files that must not be deleted although the present view does not have them.
 #[derive(Default)]
-struct Needed {
+pub(super) struct Needed {
     /// Files named by the manifest that was saved last.
-    saved: BTreeSet<String>,
+    pub(super) saved: BTreeSet<String>,
     /// Files named by each later manifest, with the manifest's number, in order. Such a manifest may be on
     /// disk although the caller has not reported that it was saved.
-    saving: VecDeque<(u64, BTreeSet<String>)>,
+    pub(super) saving: VecDeque<(u64, BTreeSet<String>)>,
     /// Number of manifests that were requested.
-    manifests: u64,
+    pub(super) manifests: u64,
     /// Files named by a table that stays unchanged while another one is saved elsewhere.
-    kept: BTreeSet<String>,
+    pub(super) kept: BTreeSet<String>,
     /// Files to delete once no manifest names them.
     condemned: BTreeSet<String>,
 }
@@ -179,21 +179,6 @@ impl Shared {
         fault
     }
 
-    /// Makes an empty store begin with the centroid with this number. Other stores do not change.
-    pub(super) fn begin_at(&self, number: u64) {
-        if self.view().blocks.is_empty() {
-            self.change(|view| view.end = number);
-            self.first.store(number, Ordering::Relaxed);
-            let mut progress = self.progress();
-            (progress.next, progress.end) = (number, number);
-        }
-    }
-
-    /// Returns how often blocks and runs have changed.
-    pub(super) fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Relaxed)
-    }
-
     /// Adds a block that is on disk, and its run. `pace` is the time that it took per centroid.
     pub(super) fn sealed(&self, block: Block, run: Run, pace: Duration) {
         self.change(|view| {
@@ -242,21 +227,8 @@ impl Shared {
         }
     }
 
-    /// Merges neighbouring runs of any length as far as one run may hold them, or removes expired keys from
-    /// one run. Returns how many runs were replaced; `None` if there is nothing to do, or if the store
-    /// closes.
-    pub(super) fn compact_once(&self) -> Result<Option<usize>, BlockError> {
-        let begin = self.view().blocks.first().map_or(0, |block| block.numbers().first);
-        let choose = |view: &View, progress: &mut Progress| {
-            progress.merging.is_empty().then(|| view.to_compact(self.options.span_max, begin)).flatten()
-        };
-        let Some(sources) = self.claim(choose) else { return Ok(None) };
-        let merged = self.merge_claimed(&sources, begin)?;
-        Ok(merged.then_some(sources.len()))
-    }
-
     /// Returns the runs to merge next. No other thread takes them until they are merged.
-    fn claim(
+    pub(super) fn claim(
         &self,
         choose: impl FnOnce(&View, &mut Progress) -> Option<Vec<Arc<Run>>>,
     ) -> Option<Vec<Arc<Run>>> {
@@ -272,7 +244,7 @@ impl Shared {
 
     /// Replaces the claimed runs by one whose numbers begin at `begin` or later. Returns false if the store
     /// closes.
-    fn merge_claimed(&self, sources: &[Arc<Run>], begin: u64) -> Result<bool, BlockError> {
+    pub(super) fn merge_claimed(&self, sources: &[Arc<Run>], begin: u64) -> Result<bool, BlockError> {
         let merged = match self.merged(sources, begin) {
             Ok(Some(run)) => {
                 self.replace(sources, run);
@@ -312,27 +284,6 @@ impl Shared {
         }
     }
 
-    /// Drops blocks and runs that have only centroids before `first`.
-    pub(super) fn drop_before(&self, first: u64) {
-        self.first.fetch_max(first, Ordering::Relaxed);
-        let view = self.view();
-        let is_due = view.blocks.first().is_some_and(|block| block.numbers().end <= first);
-        if !is_due {
-            return;
-        }
-        // A run that is being merged stays until the merged run replaces it.
-        let merging = self.progress().merging.clone();
-        let dropped = self.change(|view| {
-            let blocks = view.blocks.partition_point(|block| block.numbers().end <= first);
-            let dead = |run: &Arc<Run>| run.numbers().end <= first && !merging.contains(&run.span());
-            let runs = view.runs.iter().take_while(|run| dead(run)).count();
-            let blocks = view.blocks.drain(..blocks).map(|block| block::name(block.numbers().first));
-            let runs = view.runs.drain(..runs).map(|run| run::name(run.numbers()));
-            blocks.chain(runs).collect::<Vec<_>>()
-        });
-        dropped.into_iter().for_each(|name| self.condemn(name));
-    }
-
     /// Returns the second key of a centroid, if the detector has one.
     pub(super) fn second_of(&self, block: &Block, number: u64) -> Result<Option<u64>, BlockError> {
         let Some(second) = self.detector.second_key() else { return Ok(None) };
@@ -340,48 +291,8 @@ impl Shared {
         Ok(hot.get(block.place_in_group(number)).map(|(_, compared)| (second.of)(compared)))
     }
 
-    /// Returns the manifest for a saved table. Its files are kept until a later manifest is saved.
-    pub(super) fn manifest(&self) -> Manifest {
-        let mut needed = self.needed();
-        let view = self.view();
-        let manifest = Manifest {
-            table_id: self.table_id,
-            first: self.first.load(Ordering::Relaxed),
-            end: view.end,
-            blocks: view.blocks.iter().map(|block| block.numbers()).collect(),
-            runs: view.runs.iter().map(|run| run.numbers()).collect(),
-        };
-        needed.manifests += 1;
-        let number = needed.manifests;
-        needed.saving.push_back((number, manifest.names()));
-        manifest
-    }
-
-    /// Returns the number of the last manifest.
-    pub(super) fn manifests(&self) -> u64 {
-        self.needed().manifests
-    }
-
-    /// Records that the manifest with this number is on disk. Files that only earlier manifests named may be
-    /// deleted.
-    pub(super) fn saved(&self, number: u64) {
-        let mut needed = self.needed();
-        while let Some((of, names)) = needed.saving.pop_front_if(|(of, _)| *of <= number) {
-            if of == number {
-                needed.saved = names;
-            }
-        }
-        self.delete_condemned(&mut needed);
-    }
-
-    /// Records that the table whose files were kept is no longer needed.
-    pub(super) fn keep_nothing(&self) {
-        let mut needed = self.needed();
-        needed.kept.clear();
-        self.delete_condemned(&mut needed);
-    }
-
-    fn delete_condemned(&self, needed: &mut Needed) {
+    /// Deletes the files that no manifest names any more.
+    pub(super) fn delete_condemned(&self, needed: &mut Needed) {
         for name in std::mem::take(&mut needed.condemned) {
             if needed.names(&name) {
                 needed.condemned.insert(name);
@@ -391,12 +302,13 @@ impl Shared {
         }
     }
 
-    fn needed(&self) -> MutexGuard<'_, Needed> {
+    /// Returns the files that are still needed.
+    pub(super) fn needed(&self) -> MutexGuard<'_, Needed> {
         self.needed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Deletes a file of an earlier view, or postpones that until no manifest names it.
-    fn condemn(&self, name: String) {
+    pub(super) fn condemn(&self, name: String) {
         let mut needed = self.needed();
         if needed.names(&name) {
             needed.condemned.insert(name);
@@ -420,7 +332,8 @@ impl Shared {
         let _ = self.files.remove(name);
     }
 
-    fn change<R>(&self, change: impl FnOnce(&mut View) -> R) -> R {
+    /// Replaces the view by a changed copy of it.
+    pub(super) fn change<R>(&self, change: impl FnOnce(&mut View) -> R) -> R {
         let mut present = self.view.write().unwrap_or_else(PoisonError::into_inner);
         let mut view = View::clone(&present);
         let result = change(&mut view);

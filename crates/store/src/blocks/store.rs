@@ -20,13 +20,14 @@ use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::block::{Cold, GROUP};
+use super::block::{self, Cold, GROUP};
 use super::check;
 use super::files::Files;
 use super::look_up::LookUp;
 use super::manifest::Manifest;
+use super::run::{self, Run};
 use super::seal::Sealer;
-use super::shared::Shared;
+use super::shared::{Progress, Shared};
 use super::view::View;
 use super::{BlockError, StoreOptions};
 use leitong_base::record::Timestamp;
@@ -147,30 +148,51 @@ impl BlockStore {
     /// [`Self::saved`] reports that a later manifest is on disk.
     #[must_use]
     pub fn manifest(&self) -> Manifest {
-        self.shared.manifest()
+        let Shared { table_id, first, .. } = &*self.shared;
+        let mut needed = self.shared.needed();
+        let view = self.shared.view();
+        let manifest = Manifest {
+            table_id: *table_id,
+            first: first.load(Ordering::Relaxed),
+            end: view.end,
+            blocks: view.blocks.iter().map(|block| block.numbers()).collect(),
+            runs: view.runs.iter().map(|run| run.numbers()).collect(),
+        };
+        needed.manifests += 1;
+        let number = needed.manifests;
+        needed.saving.push_back((number, manifest.names()));
+        manifest
     }
 
     /// Reports that the last manifest that [`Self::manifest`] returned is on disk.
     pub fn saved(&self) {
-        self.shared.saved(self.shared.manifests());
+        self.saved_up_to(self.manifests());
     }
 
     /// Returns the number of the last manifest. It is for callers that request several manifests before the
     /// first one is on disk.
     #[must_use]
     pub fn manifests(&self) -> u64 {
-        self.shared.manifests()
+        self.shared.needed().manifests
     }
 
-    /// Reports that the manifest with this number is on disk.
+    /// Reports that the manifest with this number is on disk. Files that only earlier manifests named are deleted.
     pub fn saved_up_to(&self, number: u64) {
-        self.shared.saved(number);
+        let mut needed = self.shared.needed();
+        while let Some((of, names)) = needed.saving.pop_front_if(|(of, _)| *of <= number) {
+            if of == number {
+                needed.saved = names;
+            }
+        }
+        self.shared.delete_condemned(&mut needed);
     }
 
     /// Allows files that only [another table](Self::open_beside) names to be deleted. Call this once the
     /// other table is no longer needed.
     pub fn keep_nothing(&self) {
-        self.shared.keep_nothing();
+        let mut needed = self.shared.needed();
+        needed.kept.clear();
+        self.shared.delete_condemned(&mut needed);
     }
 
     /// Waits until all centroids that were handed over are written, as far as they fill blocks. Merges may
@@ -198,13 +220,20 @@ impl BlockStore {
     /// # Errors
     /// [`BlockError`]; then all runs are unchanged.
     pub fn compact_once(&self) -> Result<Option<usize>, BlockError> {
-        self.shared.compact_once()
+        let Shared { options, .. } = &*self.shared;
+        let begin = self.shared.view().blocks.first().map_or(0, |block| block.numbers().first);
+        let choose = |view: &View, progress: &mut Progress| {
+            progress.merging.is_empty().then(|| view.to_compact(options.span_max, begin)).flatten()
+        };
+        let Some(sources) = self.shared.claim(choose) else { return Ok(None) };
+        let merged = self.shared.merge_claimed(&sources, begin)?;
+        Ok(merged.then_some(sources.len()))
     }
 
     /// Returns how often blocks and runs have changed. A manifest from before the last change is outdated.
     #[must_use]
     pub fn changes(&self) -> u64 {
-        self.shared.changes()
+        self.shared.changes.load(Ordering::Relaxed)
     }
 
     /// Returns the reason why the last write failed, and how many centroids wait in memory for the next
@@ -435,11 +464,32 @@ impl OldCentroids for BlockStore {
     }
 
     fn drop_before(&self, first: u64) {
-        self.shared.drop_before(first);
+        self.shared.first.fetch_max(first, Ordering::Relaxed);
+        let view = self.shared.view();
+        let is_due = view.blocks.first().is_some_and(|block| block.numbers().end <= first);
+        if !is_due {
+            return;
+        }
+        // A run that is being merged stays until the merged run replaces it.
+        let merging = self.shared.progress().merging.clone();
+        let dropped = self.shared.change(|view| {
+            let blocks = view.blocks.partition_point(|block| block.numbers().end <= first);
+            let dead = |run: &Arc<Run>| run.numbers().end <= first && !merging.contains(&run.span());
+            let runs = view.runs.iter().take_while(|run| dead(run)).count();
+            let blocks = view.blocks.drain(..blocks).map(|block| block::name(block.numbers().first));
+            let runs = view.runs.drain(..runs).map(|run| run::name(run.numbers()));
+            blocks.chain(runs).collect::<Vec<_>>()
+        });
+        dropped.into_iter().for_each(|name| self.shared.condemn(name));
     }
 
     fn begin_at(&self, number: u64) {
-        self.shared.begin_at(number);
+        if self.shared.view().blocks.is_empty() {
+            self.shared.change(|view| view.end = number);
+            self.shared.first.store(number, Ordering::Relaxed);
+            let mut progress = self.shared.progress();
+            (progress.next, progress.end) = (number, number);
+        }
     }
 
     fn bytes(&self) -> usize {
