@@ -101,18 +101,18 @@ fn a_power_failure_while_runs_are_merged_on_demand_leaves_a_saved_table() {
         }
         let mut saved = disk.save();
         assert!(saved.manifest.runs.len() > 3, "{:?}", saved.manifest);
-        let until = folder.operations() + operation;
-        folder.lose_power_at(until);
+        let until = folder.state().operations + operation;
+        folder.state().power_until = Some(until);
         disk.clusterer.evict_expired().expect("nothing has failed");
         while let Ok(Some(_)) = disk.store.compact_once() {
             let next = disk.to_save();
-            if folder.operations() >= until {
+            if folder.state().operations >= until {
                 break;
             }
             (saved, merges) = (next.expect("nothing has failed yet"), merges + 1);
             disk.store.saved();
         }
-        let is_last = folder.operations() < until;
+        let is_last = folder.state().operations < until;
         drop(disk);
         let left = folder.after_power_loss(operation);
         let mut disk = OnDisk::open(Arc::new(left), &detector, &expiry, unmerged(), &saved)

@@ -26,8 +26,8 @@ fn decisions_continue_while_a_disk_is_full_for_a_short_time() {
         assert_eq!(disk.decide(&records[..150]), Ok(expected[..150].to_vec()));
         let sealed = disk.store.end();
         let full = |is_full: bool| match read_only {
-            true => folder.set_read_only(is_full),
-            false => folder.set_room(is_full.then_some(0)),
+            true => folder.state().read_only = is_full,
+            false => folder.state().room = is_full.then_some(0),
         };
         full(true);
         assert_eq!(disk.decide(&records[150..220]), Ok(expected[150..220].to_vec()));
@@ -57,7 +57,7 @@ fn a_file_that_cannot_be_read_fails_the_decision() {
     let folder = SimFolder::default();
     let saved = filled(&folder, &detector, &expiry);
     let mut disk = OnDisk::opened(&folder, &detector, &expiry, tiny(), &saved);
-    folder.fail_reading();
+    folder.state().fails_reading = true;
     let fault = disk.decide(&stream(10)).expect_err("no file can be read");
     assert!(fault.to_string().contains("cannot read") && fault.is_unreadable(), "{fault}");
 }
@@ -84,18 +84,18 @@ fn runs_that_find_no_room_stay_as_they_are() {
     decide_until(&mut disk, 4);
     assert_eq!(disk.store.counts(), (4, 1));
     let longest = folder.all_names().iter().map(|name| folder.bytes(name).len()).max();
-    folder.set_file_room(longest.map(|bytes| bytes as u64 * 5 / 4));
+    folder.state().file_room = longest.map(|bytes| bytes as u64 * 5 / 4);
     decide_until(&mut disk, 20);
     assert_eq!(disk.store.counts(), (20, 5), "runs of four blocks are merged still");
-    let refused = folder.refused();
+    let refused = folder.state().refused;
     // From the second run of four blocks on, a merge of two such runs is due, and is tried with every second
     // block.
     assert!((1..=7).contains(&refused), "tried {refused} times");
     assert!(folder.all_names().len() <= 25, "nothing is left of what failed: {:?}", folder.all_names());
-    folder.set_file_room(None);
+    folder.state().file_room = None;
     decide_until(&mut disk, 24);
     assert_eq!(disk.store.counts(), (24, 3), "they are made up for");
-    assert_eq!(folder.refused(), refused);
+    assert_eq!(folder.state().refused, refused);
 }
 
 /// The device writes more slowly than blocks fill. The deciding thread waits for it, and no more centroids
@@ -106,7 +106,7 @@ fn a_slow_device_slows_the_deciding_thread_down() {
     let expiry = ExpiryConfig::default();
     let folder = SimFolder::default();
     // At first the device writes more slowly than even a busy machine decides.
-    folder.set_pace(Some(Duration::from_millis(500)));
+    folder.state().pace = Some(Duration::from_millis(500));
     let options = StoreOptions { readers: 2, portion: 8, ..StoreOptions::for_table(256, 1 << 30) };
     let mut disk = OnDisk::opened(&folder, &detector, &expiry, options, &Saved::nothing());
     let mut memory = in_memory(&detector, &expiry);
@@ -116,12 +116,12 @@ fn a_slow_device_slows_the_deciding_thread_down() {
         assert_eq!(disk.decide(&records), Ok(decide(&mut memory, &records)));
         most_waiting = most_waiting.max(start + 100 - disk.store.end());
         if most_waiting > options.waiting_max / 2 {
-            folder.set_pace(Some(Duration::from_millis(8)));
+            folder.state().pace = Some(Duration::from_millis(8));
         }
     }
     assert!(most_waiting > options.waiting_max / 2, "the device is the slower one: {most_waiting}");
     let most_allowed = options.waiting_max + PORTIONS_MAX as u64 * options.portion;
     assert!(most_waiting <= most_allowed, "less than half of the stream: {most_waiting}");
-    folder.set_pace(None);
+    folder.state().pace = None;
     assert_eq!(disk.store.finish(), Ok(()));
 }

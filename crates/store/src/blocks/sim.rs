@@ -19,25 +19,28 @@ pub struct SimFolder {
     _lock: Option<Arc<()>>,
 }
 
+/// Files of a disk, and how it fails.
 #[derive(Default)]
-struct Disk {
+pub(crate) struct Disk {
     names: BTreeMap<String, SimFile>,
     /// The names when the folder was last synced.
     synced_names: BTreeMap<String, SimFile>,
     /// Number of write operations so far.
-    operations: u64,
+    pub(crate) operations: u64,
     /// Number of the write operation at which the power fails.
-    power_until: Option<u64>,
+    pub(crate) power_until: Option<u64>,
     /// Number of bytes that fit on the disk.
-    room: Option<u64>,
+    pub(crate) room: Option<u64>,
     /// Number of bytes that fit into one file.
-    file_room: Option<u64>,
+    pub(crate) file_room: Option<u64>,
     /// Number of writes that were refused for lack of room.
-    refused: u64,
+    pub(crate) refused: u64,
     /// Duration of a write.
-    pace: Option<Duration>,
-    read_only: bool,
-    fails_reading: bool,
+    pub(crate) pace: Option<Duration>,
+    /// True if every write fails.
+    pub(crate) read_only: bool,
+    /// True if every read fails.
+    pub(crate) fails_reading: bool,
     /// Number of reads so far.
     reads: u64,
     /// Number of the read that fails.
@@ -81,48 +84,8 @@ impl SimFolder {
     /// Returns the folder as a killed process leaves it: everything that it has written is there, and nothing
     /// that it still does has any effect.
     pub fn after_kill(&self) -> Self {
-        self.lose_power_at(0);
+        self.state().power_until = Some(0);
         self.copy()
-    }
-
-    /// Makes the power fail at the write operation with this number.
-    pub fn lose_power_at(&self, operation: u64) {
-        self.state().power_until = Some(operation);
-    }
-
-    /// Returns the number of write operations so far.
-    pub fn operations(&self) -> u64 {
-        self.state().operations
-    }
-
-    /// Sets how many bytes fit on the disk; `None` for no limit.
-    pub fn set_room(&self, room: Option<u64>) {
-        self.state().room = room;
-    }
-
-    /// Sets how many bytes fit into one file; `None` for no limit.
-    pub fn set_file_room(&self, room: Option<u64>) {
-        self.state().file_room = room;
-    }
-
-    /// Returns how often a write was refused for lack of room.
-    pub fn refused(&self) -> u64 {
-        self.state().refused
-    }
-
-    /// Sets how long each write takes.
-    pub fn set_pace(&self, pace: Option<Duration>) {
-        self.state().pace = pace;
-    }
-
-    /// Makes every write fail, or lets writes succeed again.
-    pub fn set_read_only(&self, read_only: bool) {
-        self.state().read_only = read_only;
-    }
-
-    /// Makes every read fail from now on.
-    pub fn fail_reading(&self) {
-        self.state().fails_reading = true;
     }
 
     /// Makes one read fail: the one with this number, counted from 0 since the folder was created. Later
@@ -189,7 +152,8 @@ impl SimFolder {
         self.state().names.keys().cloned().collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, Disk> {
+    /// Returns the disk, to make it fail or to count.
+    pub(crate) fn state(&self) -> MutexGuard<'_, Disk> {
         self.state.lock().expect("no test has panicked here")
     }
 

@@ -333,25 +333,25 @@ fn a_power_failure_at_any_moment_leaves_a_saved_table() {
     let mut operation = 1;
     loop {
         let folder = SimFolder::default();
-        folder.lose_power_at(operation);
+        folder.state().power_until = Some(operation);
         let mut saved = Saved::nothing();
         let mut disk = OnDisk::opened(&folder, &detector, &expiry, tiny(), &saved);
         let mut saves = 0;
         for records in records.chunks(25) {
-            if disk.decide(records).is_err() || folder.operations() >= operation {
+            if disk.decide(records).is_err() || folder.state().operations >= operation {
                 break;
             }
             saves += 1;
             if saves % 3 == 0 {
                 let next = disk.to_save();
-                if folder.operations() >= operation {
+                if folder.state().operations >= operation {
                     break;
                 }
                 saved = next.expect("nothing has failed yet");
                 disk.store.saved();
             }
         }
-        let is_last = folder.operations() < operation;
+        let is_last = folder.state().operations < operation;
         drop(disk);
         let left = folder.after_power_loss(operation);
         let mut disk = OnDisk::open(Arc::new(left.clone()), &detector, &expiry, tiny(), &saved)
