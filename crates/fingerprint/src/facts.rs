@@ -165,17 +165,11 @@ pub(crate) fn is_of_a_word(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leitong_text::extract::Document;
-    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
+    use crate::test_texts::terms;
 
     /// Returns the facts of two texts.
     fn facts_of(texts: [&str; 2]) -> [Facts; 2] {
-        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
-        texts.map(|text| {
-            let mut terms = Terms::default();
-            segmenter.segment(&Document::from_text(None, text), &mut terms);
-            facts_and_numbers(&terms, &TextHash::default()).0
-        })
+        texts.map(|text| facts_and_numbers(&terms(text), &TextHash::default()).0)
     }
 
     fn compared(a: &str, b: &str) -> u32 {

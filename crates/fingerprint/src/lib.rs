@@ -27,6 +27,8 @@ pub(crate) mod sketch;
 pub(crate) mod term_hash;
 pub(crate) mod term_vector;
 pub(crate) mod term_weight;
+#[cfg(test)]
+mod test_texts;
 pub(crate) mod topics;
 mod units;
 mod window;

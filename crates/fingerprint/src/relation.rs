@@ -56,27 +56,13 @@ impl Relation {
 mod tests {
     use super::*;
     use crate::Detector;
-    use crate::detectors::simhash::SimHash;
-    use crate::detectors::simhash::SimHashConfig;
-    use leitong_text::extract::Document;
-    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
-
-    /// Builds sentences that are all different.
-    fn sentences(range: std::ops::Range<u32>) -> String {
-        let word = |number: u32| format!("w{:x}", number.wrapping_mul(0x9e37_79b1) >> 8);
-        let sentence = |at: u32| (0..9).map(|i| word(at * 9 + i)).collect::<Vec<_>>().join(" ") + ". ";
-        range.map(sentence).collect()
-    }
+    use crate::detectors::simhash::{SimHash, SimHashConfig};
+    use crate::test_texts::{sentences, terms};
 
     #[test]
     fn the_relation_follows_from_the_shares_of_fingerprints() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
-        let fingerprint = |text: &str| {
-            let mut terms = Terms::default();
-            segmenter.segment(&Document::from_text(None, text), &mut terms);
-            detector.fingerprint(&terms).expect("enough text")
-        };
+        let fingerprint = |text: &str| detector.fingerprint(&terms(text)).expect("enough text");
         let relation = |a: &str, b: &str| {
             Relation::from_shares(detector.shares(&fingerprint(a), &fingerprint(b)).expect("sizes are known"))
         };

@@ -49,16 +49,13 @@ fn codes<'a>(line: &'a str, mut code: impl FnMut(&'a str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_texts::terms_of;
     use leitong_text::extract::Document;
-    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
 
     fn replaced(a: [&str; 2], b: [&str; 2]) -> u32 {
-        let segmenter =
-            Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the defaults");
         let [a, b] = [a, b].map(|[title, text]| {
-            let mut terms = Terms::default();
-            segmenter.segment(&Document::from_text(Some(title.into()), text), &mut terms);
-            topics(&terms, &TextHash::default())
+            let document = Document::from_text(Some(title.into()), text);
+            topics(&terms_of(&document), &TextHash::default())
         });
         facts::replaced(&a, &b)
     }

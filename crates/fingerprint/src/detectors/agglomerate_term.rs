@@ -387,15 +387,7 @@ pub(super) fn shared_terms(a: &TermVector, b: &TermVector) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leitong_text::extract::Document;
-    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
-
-    fn terms(text: &str) -> Terms {
-        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
-        let mut terms = Terms::default();
-        segmenter.segment(&Document::from_text(None, text), &mut terms);
-        terms
-    }
+    use crate::test_texts::terms;
 
     fn best(gap: Gap, text: &str) -> Vec<String> {
         let config = AgglomerateTermConfig { gap, gap_terms: 5, ..AgglomerateTermConfig::default() };

@@ -79,17 +79,13 @@ impl IdfBuilder {
 mod tests {
     use super::*;
     use crate::idf::IdfTable;
-    use leitong_text::extract::Document;
-    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
+    use crate::test_texts::terms;
 
     #[test]
     fn counts_documents_and_not_occurrences() {
-        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
-        let mut terms = Terms::default();
         let mut builder = IdfBuilder::new(1_000_000);
         for text in ["rust rust 网页", "rust kafka", "kafka rust 网页", "指纹"] {
-            segmenter.segment(&Document::from_text(None, text), &mut terms);
-            builder.add(&terms);
+            builder.add(&terms(text));
         }
         let file = builder.file(2);
         assert_eq!(file, "# leitong idf 1\ndocuments\t4\nrust\t3\nkafka\t2\n网页\t2\n");
@@ -98,12 +94,9 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
-        let mut terms = Terms::default();
         let mut builder = IdfBuilder::new(100);
         for i in 0..1_000 {
-            segmenter.segment(&Document::from_text(None, &format!("rare{i} crawler")), &mut terms);
-            builder.add(&terms);
+            builder.add(&terms(&format!("rare{i} crawler")));
             assert!(builder.counts.len() <= 100);
         }
         assert_eq!(builder.file(2), "# leitong idf 1\ndocuments\t1000\ncrawler\t1000\n");

@@ -104,14 +104,11 @@ impl Concepts {
 mod tests {
     use super::*;
     use crate::resources::ConceptFile;
-    use leitong_text::extract::Document;
-    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
+    use crate::test_texts;
 
     #[test]
     fn synonyms_are_one_concept() {
-        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
-        let mut terms = Terms::default();
-        segmenter.segment(&Document::from_text(None, "电脑 网页 计算机 rust 电脑"), &mut terms);
+        let terms = test_texts::terms("电脑 网页 计算机 rust 电脑");
         let list =
             ConceptFile { name: "list.tsv".to_owned(), contents: "电脑\t计算机\n".as_bytes().to_vec() };
         let lexicon = ConceptLexicon::new(&[list]).expect("right");

@@ -55,19 +55,16 @@ mod tests {
     use crate::Detector;
     use crate::detectors::network::{Network, WordNetworkConfig};
     use crate::resources::Resources;
-    use leitong_text::extract::Document;
-    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
+    use crate::test_texts;
 
     #[test]
     fn positions_of_several_bytes_are_read() {
-        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
         // Some steps between positions take one byte, others two.
         let sentence = |word: usize| format!("alpha word{word} beta gamma.\n");
         let text: String = (0..30).map(sentence).collect::<String>()
             + &"delta epsilon. ".repeat(150)
             + &(0..30).map(sentence).collect::<String>();
-        let mut terms = Terms::default();
-        segmenter.segment(&Document::from_text(None, &text), &mut terms);
+        let terms = test_texts::terms(&text);
         let network =
             Network::word_network(&WordNetworkConfig::default(), &Resources::default()).expect("no files");
         let fingerprint = network.fingerprint(&terms).expect("key words");

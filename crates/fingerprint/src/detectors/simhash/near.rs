@@ -246,14 +246,12 @@ fn fewer(a: &Facts, b: &Facts) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::LazyLock;
-
     use super::*;
     use crate::Detector;
     use crate::detectors::simhash::{SimHash, SimHashConfig, encode};
+    use crate::test_texts::{sentences, terms_of};
     use leitong_text::extract::Document;
     use leitong_text::page::Address;
-    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
 
     /// Returns how many values must agree between two texts of this size that have ten facts and no number each.
     fn needed(addresses: Addresses, size: u16, distance: u32, fact_bits: u8) -> u32 {
@@ -375,20 +373,9 @@ mod tests {
 
     /// Returns the fingerprint of a text at this address.
     fn fingerprint(detector: &SimHash, url: &str, text: &str) -> Box<[u8]> {
-        static SEGMENTER: LazyLock<Segmenter> = LazyLock::new(|| {
-            Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the default settings")
-        });
-        let (mut terms, mut document) = (Terms::default(), Document::from_text(None, text));
+        let mut document = Document::from_text(None, text);
         document.address = Address::from_url(url);
-        SEGMENTER.segment(&document, &mut terms);
-        detector.fingerprint(&terms).expect("long enough")
-    }
-
-    /// Builds sentences that are all different.
-    fn sentences(range: std::ops::Range<u32>) -> String {
-        let word = |number: u32| format!("w{:x}", number.wrapping_mul(0x9e37_79b1) >> 8);
-        let sentence = |at: u32| (0..9).map(|i| word(at * 9 + i)).collect::<Vec<_>>().join(" ") + ". ";
-        range.map(sentence).collect()
+        detector.fingerprint(&terms_of(&document)).expect("long enough")
     }
 
     #[test]
