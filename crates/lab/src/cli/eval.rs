@@ -8,7 +8,7 @@ use clap::Args;
 use leitong::command_line::{Overwrite, Parts, config, print, segmenter, with_variant, write, wrong};
 use leitong::{Config, ConfigError, DETECTORS};
 
-use super::score::{self, VerdictFile};
+use super::score::{self, VerdictFile, verdict_file};
 use super::{inputs, thread_count};
 use crate::eval::{EvaluatedDetector, Plan, evaluate};
 
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     variant: Vec<PathBuf>,
     /// File of verdicts of any program, scored instead of detectors; repeat the option to score several. One
     /// JSON object per line, with `page_id`, `kind` and `canonical_page_id` as `dedup` writes them
-    #[arg(long, value_name = "[NAME=]FILE", conflicts_with_all = ["detector", "variant", "config", "texts", "pairs", "synonyms"])]
+    #[arg(long, value_name = "[NAME=]FILE", value_parser = verdict_file, conflicts_with_all = ["detector", "variant", "config", "texts", "pairs", "synonyms"])]
     verdicts: Vec<VerdictFile>,
     /// Configuration file for extraction, segmentation, and the detectors named by --detector
     #[arg(long, value_name = "FILE")]
@@ -71,7 +71,7 @@ impl Arguments {
     }
 
     fn files_to_read(&self) -> Vec<PathBuf> {
-        let verdicts = self.verdicts.iter().map(VerdictFile::path);
+        let verdicts = self.verdicts.iter().map(|(_, path)| path);
         let settings = self.variant.iter().chain(&self.config).chain(&self.synonyms);
         self.inputs.iter().chain(settings).chain(verdicts).cloned().collect()
     }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use serde::Serialize;
 
@@ -14,35 +13,20 @@ use super::inputs;
 use crate::eval::{GivenVerdict, StreamScore};
 use crate::pages::Label;
 
-/// A file of verdicts, and the name that it has in the table.
-#[derive(Debug, Clone)]
-pub(super) struct VerdictFile {
-    name: String,
-    path: PathBuf,
-}
+/// The name that a file of verdicts has in the table, and its path.
+pub(super) type VerdictFile = (String, PathBuf);
 
-impl VerdictFile {
-    pub(super) fn path(&self) -> &PathBuf {
-        &self.path
-    }
-}
-
-impl FromStr for VerdictFile {
-    type Err = String;
-
-    fn from_str(given: &str) -> Result<Self, String> {
-        let (name, path) = match given.split_once('=') {
-            Some((name, path)) => (name.to_owned(), PathBuf::from(path)),
-            None => {
-                let path = PathBuf::from(given);
-                (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path)
-            }
-        };
-        if name.is_empty() || path.as_os_str().is_empty() {
-            return Err("give NAME=FILE or FILE".to_owned());
+/// Reads the value of `--verdicts`.
+pub(super) fn verdict_file(given: &str) -> Result<VerdictFile, String> {
+    let (name, path) = match given.split_once('=') {
+        Some((name, path)) => (name.to_owned(), PathBuf::from(path)),
+        None => {
+            let path = PathBuf::from(given);
+            (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path)
         }
-        Ok(Self { name, path })
-    }
+    };
+    let is_whole = !name.is_empty() && !path.as_os_str().is_empty();
+    is_whole.then_some((name, path)).ok_or_else(|| "give NAME=FILE or FILE".to_owned())
 }
 
 #[derive(Serialize)]
@@ -62,7 +46,7 @@ pub(super) fn scores(
     let config = Config::default();
     let (pages, status) = labelled_pages(inputs, &config)?;
     let mut scored = Vec::new();
-    for VerdictFile { name, path } in files {
+    for (name, path) in files {
         let given = given_verdicts(path, &config)?;
         let score = StreamScore::from_verdicts(&pages, given, seed)
             .map_err(|misfit| wrong(format_args!("{}: {misfit}", path.display())))?;

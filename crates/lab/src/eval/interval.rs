@@ -54,6 +54,12 @@ pub(crate) fn ratio(a: f64, b: f64) -> f64 {
     if b == 0.0 { 1.0 } else { a / b }
 }
 
+/// Returns the harmonic mean of precision and recall.
+pub(crate) fn f1(precision: f64, recall: f64) -> f64 {
+    let sum = precision + recall;
+    if sum > 0.0 { 2.0 * precision * recall / sum } else { 0.0 }
+}
+
 /// Estimates the share of trials that succeeded.
 pub(crate) fn share(successes: usize, trials: usize, seed: u64) -> Estimate {
     let items: Vec<[u32; 2]> = (0..trials).map(|trial| [u32::from(trial < successes), 1]).collect();

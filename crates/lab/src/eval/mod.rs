@@ -25,6 +25,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 pub(crate) use self::evaluate::{Plan, evaluate};
+pub(crate) use self::interval::f1;
 pub(crate) use self::parallel::Workers;
 pub(crate) use self::stream::StreamScore;
 pub(crate) use self::verdicts::GivenVerdict;

@@ -28,30 +28,19 @@ impl<'a> Passages<'a> {
 
     /// Returns true if pages number `a` and `b` share a passage.
     pub(crate) fn share(&self, a: usize, b: usize) -> bool {
-        let (mut a, mut b) = (self.hashes_of(a), self.hashes_of(b));
-        while let (Some(x), Some(y)) = (a.first(), b.first()) {
-            match x.cmp(y) {
-                std::cmp::Ordering::Less => a = &a[1..],
-                std::cmp::Ordering::Greater => b = &b[1..],
-                std::cmp::Ordering::Equal => return true,
-            }
-        }
-        false
+        self.common(a, b).next().is_some()
     }
 
     /// Returns true if the page with fewer passages has most of them in common with the other one. Without
     /// labels, such pages are taken for copies.
     pub(crate) fn are_mostly_shared(&self, a: usize, b: usize) -> bool {
-        let (mut a, mut b) = (self.hashes_of(a), self.hashes_of(b));
-        let fewer = a.len().min(b.len());
-        let mut common = 0;
-        while let (Some(x), Some(y)) = (a.first(), b.first()) {
-            common += usize::from(x == y);
-            let order = x.cmp(y);
-            a = &a[usize::from(order.is_le())..];
-            b = &b[usize::from(order.is_ge())..];
-        }
-        2 * common > fewer
+        2 * self.common(a, b).count() > self.hashes_of(a).len().min(self.hashes_of(b).len())
+    }
+
+    /// Returns the hashes of the passages that are in both pages.
+    fn common(&self, a: usize, b: usize) -> impl Iterator<Item = &u64> {
+        let b = self.hashes_of(b);
+        self.hashes_of(a).iter().filter(|hash| b.binary_search(hash).is_ok())
     }
 
     fn hashes_of(&self, page: usize) -> &[u64] {

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Count;
-use super::interval::Estimate;
-use super::pairs::{Distances, FalseMatches};
+use super::interval::{Estimate, f1};
+use super::pairs::{Distances, FalseMatches, Threshold};
 use super::recall::Recall;
 use super::stream::StreamScore;
 
@@ -194,12 +194,10 @@ fn counts(report: &Report, out: &mut String) {
 }
 
 /// Returns the threshold with the highest F1.
-fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
-    let f1 = |t: &super::pairs::Threshold| 2.0 * t.precision * t.recall / (t.precision + t.recall).max(1e-9);
-    let best = distances
-        .thresholds
-        .iter()
-        .max_by(|a, b| f1(a).total_cmp(&f1(b)).then(b.distance.total_cmp(&a.distance)));
+fn best_threshold(distances: &Distances) -> Threshold {
+    let f1 = |threshold: &Threshold| f1(threshold.precision, threshold.recall);
+    let thresholds = distances.thresholds.iter();
+    let best = thresholds.max_by(|a, b| f1(a).total_cmp(&f1(b)).then(b.distance.total_cmp(&a.distance)));
     *best.expect("a curve has points")
 }
 

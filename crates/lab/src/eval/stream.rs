@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::interval::{Estimate, estimate, ratio};
+use super::interval::{Estimate, estimate, f1, ratio};
 use crate::pages::{EvalPage, Label, LabelKind};
 use leitong_base::record::FingerprintRecord;
 use leitong_cluster::{ClusterRules, Clusterer, Decision, ExpiryConfig, Position};
@@ -65,9 +65,7 @@ impl<'l> Tally<'l> {
         let counts: Vec<[u32; 3]> = self.clusters.into_values().collect();
         let [precision, recall, f1] = estimate(&counts, seed, |[right, wrong, missed]| {
             let (precision, recall) = (ratio(*right, right + wrong), ratio(*right, right + missed));
-            let f1 =
-                if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 };
-            [precision, recall, f1]
+            [precision, recall, f1(precision, recall)]
         });
         let sum = |at: usize| counts.iter().map(|counts| counts[at]).sum();
         StreamScore {

@@ -1,13 +1,9 @@
 //! Computes precision and recall of each threshold from labelled pairs, and suggests a threshold.
 
-/// A pair with a label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Labelled {
-    /// Distance in the detector's unit.
-    pub distance: u32,
-    /// True if both pages are the same text.
-    pub related: bool,
-}
+use crate::eval::f1;
+
+/// The distance of a pair in the detector's unit, and true if its label says that both pages are the same text.
+pub(crate) type Labelled = (u32, bool);
 
 /// The effect of a threshold on the pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,25 +16,16 @@ pub(crate) struct Point {
     pub recall: f64,
 }
 
-impl Point {
-    /// Returns the harmonic mean of precision and recall.
-    pub(crate) fn f1(&self) -> f64 {
-        let sum = self.precision + self.recall;
-        if sum > 0.0 { 2.0 * self.precision * self.recall / sum } else { 0.0 }
-    }
-}
-
 /// Returns one point for each distance that occurs, in ascending order. Sorts `pairs`.
 pub(crate) fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
-    pairs.sort_unstable_by_key(|pair| pair.distance);
-    let all = pairs.iter().filter(|pair| pair.related).count().max(1) as f64;
+    pairs.sort_unstable_by_key(|(distance, _)| *distance);
+    let all = pairs.iter().filter(|(_, related)| *related).count().max(1) as f64;
     let mut curve: Vec<Point> = Vec::new();
     let mut related = 0.0;
-    for (near, pair) in (1..).zip(&*pairs) {
-        related += f64::from(u8::from(pair.related));
-        let point =
-            Point { distance: pair.distance, precision: related / f64::from(near), recall: related / all };
-        match curve.last_mut().filter(|last| last.distance == pair.distance) {
+    for (near, (distance, is_related)) in (1..).zip(pairs.iter().copied()) {
+        related += f64::from(u8::from(is_related));
+        let point = Point { distance, precision: related / f64::from(near), recall: related / all };
+        match curve.last_mut().filter(|last| last.distance == distance) {
             Some(last) => *last = point,
             None => curve.push(point),
         }
@@ -57,7 +44,7 @@ pub(crate) fn suggest(curve: &[Point], precision: f64) -> Option<Point> {
     let precise = curve.iter().filter(found).filter(|point| point.precision >= precision);
     precise
         .max_by(by(|point| point.recall))
-        .or_else(|| curve.iter().filter(found).max_by(by(Point::f1)))
+        .or_else(|| curve.iter().filter(found).max_by(by(|point| f1(point.precision, point.recall))))
         .copied()
 }
 
@@ -67,15 +54,13 @@ mod tests {
 
     #[test]
     fn suggests_the_furthest_precise_threshold() {
-        let pair = |distance, related| Labelled { distance, related };
-        let mut pairs =
-            [pair(5, true), pair(1, true), pair(3, true), pair(5, false), pair(9, false), pair(3, true)];
+        let mut pairs = [(5, true), (1, true), (3, true), (5, false), (9, false), (3, true)];
         let curve = curve(&mut pairs);
         assert_eq!(curve.iter().map(|point| point.distance).collect::<Vec<_>>(), [1, 3, 5, 9]);
         assert_eq!(suggest(&curve, 0.99), Some(Point { distance: 3, precision: 1.0, recall: 0.75 }));
         assert_eq!(suggest(&curve, 0.8).map(|point| point.distance), Some(5));
         assert_eq!(suggest(&[], 0.9), None);
-        let bad = super::curve(&mut [pair(1, false), pair(2, true)]);
+        let bad = super::curve(&mut [(1, false), (2, true)]);
         assert_eq!(suggest(&bad, 0.9).map(|point| point.distance), Some(2), "the best F1");
     }
 }

@@ -8,7 +8,7 @@ mod curve;
 use std::fmt::Write;
 
 use self::curve::{Labelled, Point, curve, suggest};
-use crate::eval::{EvaluatedDetector, Workers, fingerprints, pairs};
+use crate::eval::{EvaluatedDetector, Workers, f1, fingerprints, pairs};
 use crate::pages::{EvalPage, are_labelled, founders, labelled_pairs};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::BASELINES;
@@ -93,7 +93,7 @@ impl<'a> Tuner<'a> {
         let compare = |pair: &LabelledPair| {
             let print = |page: usize| self.prints[page].as_deref();
             let comparison = self.detector.compare(print(pair.pages.0)?, print(pair.pages.1)?);
-            Some(Labelled { distance: comparison.distance, related: pair.near })
+            Some((comparison.distance, pair.near))
         };
         let mut compared: Vec<Labelled> = labelled.iter().filter_map(compare).collect();
         report(&mut compared, self.detector, precision)
@@ -103,7 +103,7 @@ impl<'a> Tuner<'a> {
 /// Formats precision and recall by threshold, and the suggested threshold.
 fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) -> String {
     let mut out = String::new();
-    let related = labelled.iter().filter(|pair| pair.related).count();
+    let related = labelled.iter().filter(|(_, related)| *related).count();
     let _ = writeln!(
         out,
         "{}: {related} related pairs, {} unrelated pairs\n",
@@ -129,7 +129,7 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) ->
                 "| {distance} | {:.4} | {:.4} | {:.4} |",
                 point.precision,
                 point.recall,
-                point.f1()
+                f1(point.precision, point.recall)
             );
             last = point.recall;
         }
