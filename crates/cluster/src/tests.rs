@@ -11,7 +11,7 @@ use super::{
     Preference, PreviewOptions, SavedCentroid, Scratch, SeenText,
 };
 use crate::ExpiryConfig;
-use leitong_base::record::{FingerprintRecord, Outcome, Place, Reason, TextDigest, Timestamp};
+use leitong_base::record::{FingerprintRecord, Outcome, Reason, TextDigest, Timestamp};
 use leitong_fingerprint::detectors::simhash::Candidates;
 use leitong_fingerprint::detectors::simhash::Confirm;
 use leitong_fingerprint::detectors::simhash::SimHash;
@@ -69,21 +69,17 @@ impl Event {
     fn record(&self) -> FingerprintRecord {
         let log_time = self.day.and_then(|day| Timestamp::from_ms(day * 24 * 60 * 60 * 1000));
         FingerprintRecord {
-            source: Place::Line { input: "test".into(), line: 1 },
             page_id: self.chars.to_string(),
             url: "http://a/".to_owned(),
             corpus: self.corpus.to_string(),
             fingerprint_hash: self.settings,
-            fetched_at: None,
             log_time,
-            passthrough: None,
-            carried: None,
-            metadata: None,
             text: Some(TextDigest { digest: u128::from(self.text), chars: self.chars }),
             outcome: match self.fingerprint {
                 Some(fingerprint) => Outcome::Fingerprint([fingerprint].into()),
                 None => Outcome::Undecidable(Reason::NoText),
             },
+            ..FingerprintRecord::numbered(0, None)
         }
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::tests::{Act, DAY_MS, act, expiry, run_steps};
 use super::*;
 use crate::tests::apart;
-use crate::{CanonicalConfig, ClusterRules, Decision, ExpiryConfig, Preference, RecrawlsConfig, WhatIsLeft};
+use crate::{ClusterRules, Decision, ExpiryConfig, RecrawlsConfig, WhatIsLeft};
 use leitong_base::record::{FingerprintRecord, Outcome, Reason, TextDigest};
 
 /// The same value as in the tested module.
@@ -31,12 +31,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn rules(expiry: &ExpiryConfig, pages_max: u64, longest: bool) -> ClusterRules {
-    let prefer = if longest { vec![Preference::Longest] } else { Vec::new() };
-    ClusterRules {
-        expiry: expiry.clone(),
-        canonical: CanonicalConfig { prefer, hosts: Vec::new() },
-        recrawls: RecrawlsConfig { enabled: true, pages_max },
-    }
+    let recrawls = RecrawlsConfig { enabled: true, pages_max };
+    ClusterRules { recrawls, ..super::tests::rules(expiry, longest) }
 }
 
 fn record(step: &Step) -> FingerprintRecord {

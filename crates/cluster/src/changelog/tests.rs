@@ -10,7 +10,7 @@ use prost::Message as _;
 use super::*;
 use crate::tests::{OnALine, apart};
 use crate::{CanonicalConfig, ClusterRules, Decision, ExpiryConfig, NewText, Position, Preference, SeenText};
-use leitong_base::record::{FingerprintRecord, Outcome, Place, TextDigest};
+use leitong_base::record::{FingerprintRecord, Outcome, TextDigest};
 
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// The identity of the tables in these tests.
@@ -79,18 +79,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn record(step: &Step) -> FingerprintRecord {
     FingerprintRecord {
-        source: Place::Line { input: "test".into(), line: 1 },
         page_id: step.chars.to_string(),
         url: "http://a/".to_owned(),
         corpus: step.corpus.to_string(),
         fingerprint_hash: 1,
-        fetched_at: None,
         log_time: Timestamp::from_ms(step.day * DAY_MS),
-        passthrough: None,
-        carried: None,
-        metadata: None,
         text: Some(TextDigest { digest: step.digest.into(), chars: step.chars }),
         outcome: Outcome::Fingerprint([apart(step.text)].into()),
+        ..FingerprintRecord::numbered(0, None)
     }
 }
 
@@ -110,7 +106,7 @@ fn outcome(decision: &Decision) -> Verdict {
 }
 
 /// Returns rules by which the longest page is canonical, or the founder if `longest` is false.
-fn rules(expiry: &ExpiryConfig, longest: bool) -> ClusterRules {
+pub(super) fn rules(expiry: &ExpiryConfig, longest: bool) -> ClusterRules {
     let prefer = if longest { vec![Preference::Longest] } else { Vec::new() };
     let canonical = CanonicalConfig { prefer, hosts: Vec::new() };
     ClusterRules { expiry: expiry.clone(), canonical, ..ClusterRules::default() }
