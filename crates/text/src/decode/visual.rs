@@ -17,17 +17,9 @@ const INLINE: [&str; 22] = [
 /// Maximum number of open elements among which the one of an end tag is searched.
 const OPEN_MAX: usize = 32;
 
-/// A piece of a line.
-enum Piece {
-    /// A character, a reference, or words and numbers that are written from left to right.
-    Text(Range<usize>),
-    /// A start tag, and the piece of its end tag.
-    Start(Range<usize>, usize),
-    /// An end tag, and the piece of its start tag.
-    End(Range<usize>, usize),
-    /// An element without content.
-    Empty(Range<usize>),
-}
+/// A piece of a line: a tag, a bracket, or text that stays together; and the number of the piece that takes its place
+/// when the line is turned round. That is its own number, except for tags of an element that is opened and closed.
+type Piece = (Range<usize>, usize);
 
 /// Returns `text` in logical order; `None` if it is in that order.
 pub(super) fn to_logical(text: &str) -> Option<String> {
@@ -88,27 +80,15 @@ fn push_line(line: &str, out: &mut String) {
     let start = line.len() - line.trim_start().len();
     out.push_str(&line[..start]);
     let pieces = pieces(body);
-    for piece in pieces.iter().rev() {
-        let range = match piece {
-            Piece::Text(range) | Piece::Empty(range) => range,
-            Piece::Start(_, other) | Piece::End(_, other) => match &pieces[*other] {
-                Piece::Text(range) | Piece::Empty(range) | Piece::Start(range, _) | Piece::End(range, _) => {
-                    range
-                }
-            },
-        };
-        let text = &body[range.clone()];
-        match piece {
-            Piece::Text(_) => out.push_str(mirrored(text)),
-            _ => out.push_str(text),
-        }
+    for (_, place) in pieces.iter().rev() {
+        out.push_str(mirrored(&body[pieces[*place].0.clone()]));
     }
     out.push_str(&line[start + body.len()..]);
 }
 
 /// Divides a line into pieces.
 fn pieces(line: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+    let mut pieces: Vec<Piece> = Vec::new();
     let mut open: Vec<(String, usize)> = Vec::new();
     let mut at = 0;
     while let Some(c) = line[at..].chars().next() {
@@ -118,33 +98,21 @@ fn pieces(line: &str) -> Vec<Piece> {
             '&' => at + rest.bytes().take(10).position(|byte| byte == b';').map_or(1, |end| end + 1),
             _ => at + left_to_right(rest).max(c.len_utf8()),
         };
-        let piece = match c {
-            '<' if end > at + 1 => {
-                let name = tag_name(&line[at..end]).to_ascii_lowercase();
-                let this = pieces.len();
-                if rest.starts_with("</") {
-                    let recent = open.len().saturating_sub(OPEN_MAX);
-                    let found = open[recent..].iter().rposition(|(opened, _)| *opened == name);
-                    match found.map(|found| recent + found) {
-                        Some(found) => {
-                            let (_, start) = open.swap_remove(found);
-                            if let Piece::Start(_, end) = &mut pieces[start] {
-                                *end = this;
-                            }
-                            Piece::End(at..end, start)
-                        }
-                        None => Piece::Empty(at..end),
-                    }
-                } else if name == "img" {
-                    Piece::Empty(at..end)
-                } else {
-                    open.push((name, this));
-                    Piece::Start(at..end, this)
+        let this = pieces.len();
+        let mut place = this;
+        if c == '<' && end > at + 1 {
+            let name = tag_name(&line[at..end]).to_ascii_lowercase();
+            if rest.starts_with("</") {
+                let recent = open.len().saturating_sub(OPEN_MAX);
+                if let Some(found) = open[recent..].iter().rposition(|(opened, _)| *opened == name) {
+                    (_, place) = open.swap_remove(recent + found);
+                    pieces[place].1 = this;
                 }
+            } else if name != "img" {
+                open.push((name, this));
             }
-            _ => Piece::Text(at..end),
-        };
-        pieces.push(piece);
+        }
+        pieces.push((at..end, place));
         at = end;
     }
     pieces

@@ -10,42 +10,33 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memmem};
 
-/// A range of the page that is replaced.
-struct Replaced<'a> {
-    range: Range<usize>,
-    /// The part for this place; `None` for the former place of a part.
-    part: Option<&'a str>,
-}
-
 /// Returns `html` with its streamed parts in their places.
 pub(in crate::extract) fn in_place(html: &str) -> Option<String> {
     memmem::find(html.as_bytes(), b"id=\"S:")?;
     let (places, mut parts) = find(html);
-    let mut replaced = Vec::new();
-    let mut contents = HashMap::new();
+    // Each range, and what takes its place. A part that holds its own place is put there once.
+    let mut replaced: Vec<(Range<usize>, Option<Range<usize>>)> = Vec::new();
     for (number, range) in places {
         if let Some((whole, content)) = parts.remove(number) {
-            replaced.push(Replaced { range: whole, part: None });
-            replaced.push(Replaced { range, part: Some(number) });
-            contents.insert(number, content);
+            replaced.extend([(whole, None), (range, Some(content))]);
         }
     }
     if replaced.is_empty() {
         return None;
     }
-    replaced.sort_by_key(|replaced| replaced.range.start);
+    replaced.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(html.len());
     let whole = 0..html.len();
     let mut open = vec![whole];
     while let Some(Range { start, end }) = open.pop() {
-        let next = replaced.partition_point(|replaced| replaced.range.start < start);
-        let Some(next) = replaced.get(next).filter(|next| next.range.start < end) else {
+        let next = replaced.partition_point(|(range, _)| range.start < start);
+        let Some((range, content)) = replaced.get_mut(next).filter(|(range, _)| range.start < end) else {
             out.push_str(&html[start..end]);
             continue;
         };
-        out.push_str(&html[start..next.range.start]);
-        open.push(next.range.end.min(end)..end);
-        open.extend(next.part.and_then(|number| contents.remove(number)));
+        out.push_str(&html[start..range.start]);
+        open.push(range.end.min(end)..end);
+        open.extend(content.take());
     }
     Some(out)
 }
