@@ -37,10 +37,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<TermVector<'_>> {
     let mut rest = bytes;
     let total = take_varint(&mut rest)?;
     let mut terms = Vec::with_capacity(24);
-    while let Some((length, after)) = rest.split_first() {
-        let (term, after) = after.split_at_checked(usize::from(*length))?;
+    while let Some(length) = rest.split_off_first() {
+        let term = rest.split_off(..usize::from(*length))?;
         std::str::from_utf8(term).ok()?;
-        rest = after;
         terms.push((term, take_varint(&mut rest)?));
     }
     Some(TermVector { total, terms })

@@ -120,7 +120,7 @@ impl Cold {
     /// Returns the centroid with this number, without its texts.
     pub(super) fn get(&self, number: u64) -> Option<ColdCentroid<'_>> {
         let (records, at) = self.records(number)?;
-        Records::new(records).nth(at)
+        read_records(records).nth(at)
     }
 
     /// Returns page id and url of the centroid with this number.
@@ -128,7 +128,7 @@ impl Cold {
         let (_, at) = self.records(number)?;
         let sealed = self.sealed.get(self.place_of(self.block_of(number)));
         let texts = block_texts(sealed, &self.open, unpacker);
-        Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
+        read_texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
     /// Returns the centroids with these numbers and those in the same blocks, block by block: the number of a
@@ -142,14 +142,15 @@ impl Cold {
             let start = self.origin + block * BLOCK as u64;
             let texts = block_texts(self.sealed.get(self.place_of(block)), &self.open, &mut unpacker);
             let records = self.records(start.max(self.first)).map_or(&[][..], |(records, _)| records);
-            let whole = Records::new(records).zip(Texts(&texts)).map(|(record, (page_id, url))| Centroid {
-                log_offset: record.log_offset,
-                log_time: record.log_time,
-                fingerprint: record.uncompared.into(),
-                text_digest: record.text_digest,
-                page_id: page_id.into(),
-                url: url.into(),
-            });
+            let whole =
+                read_records(records).zip(read_texts(&texts)).map(|(record, (page_id, url))| Centroid {
+                    log_offset: record.log_offset,
+                    log_time: record.log_time,
+                    fingerprint: record.uncompared.into(),
+                    text_digest: record.text_digest,
+                    page_id: page_id.into(),
+                    url: url.into(),
+                });
             let gone = self.first.saturating_sub(start);
             (start + gone, whole.skip(gone as usize).collect())
         })
@@ -230,63 +231,43 @@ impl Open {
     }
 }
 
-/// Reads the records of a block.
-struct Records<'a> {
-    bytes: &'a [u8],
-    last: Last,
-}
-
-impl<'a> Records<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, last: Last::default() }
-    }
-}
-
-impl<'a> Iterator for Records<'a> {
-    type Item = ColdCentroid<'a>;
-
-    fn next(&mut self) -> Option<ColdCentroid<'a>> {
-        if self.bytes.is_empty() {
+/// Reads the records of a block, in order.
+fn read_records(mut bytes: &[u8]) -> impl Iterator<Item = ColdCentroid<'_>> {
+    let mut last = Last::default();
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
             return None;
         }
-        let difference = unzigzag(varint(&mut self.bytes));
-        self.last.log_offset = self.last.log_offset.wrapping_add_signed(difference);
-        let log_time = match varint(&mut self.bytes) {
+        let difference = unzigzag(varint(&mut bytes));
+        last.log_offset = last.log_offset.wrapping_add_signed(difference);
+        let log_time = match varint(&mut bytes) {
             0 => None,
             difference => {
-                let ms = self.last.log_time_ms.wrapping_add(unzigzag(difference.wrapping_sub(1)));
-                self.last.log_time_ms = ms;
-                Timestamp::from_ms(ms)
+                last.log_time_ms = last.log_time_ms.wrapping_add(unzigzag(difference.wrapping_sub(1)));
+                Timestamp::from_ms(last.log_time_ms)
             }
         };
-        let (digest, bytes) = self.bytes.split_first_chunk::<16>().expect(IN_MEMORY);
-        self.bytes = bytes;
-        let length = varint(&mut self.bytes) as usize;
-        let (uncompared, bytes) = self.bytes.split_at(length);
-        self.bytes = bytes;
+        let (digest, rest) = bytes.split_first_chunk::<16>().expect(IN_MEMORY);
+        bytes = rest;
         let text_digest = u128::from_le_bytes(*digest);
-        Some(ColdCentroid { log_offset: self.last.log_offset, log_time, text_digest, uncompared })
-    }
+        let length = varint(&mut bytes) as usize;
+        let uncompared = bytes.split_off(..length).expect(IN_MEMORY);
+        Some(ColdCentroid { log_offset: last.log_offset, log_time, text_digest, uncompared })
+    })
 }
 
-/// Reads page ids and urls of a block.
-struct Texts<'a>(&'a [u8]);
-
-impl<'a> Iterator for Texts<'a> {
-    type Item = (&'a str, &'a str);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
+/// Reads the ids and urls of a block, in order.
+fn read_texts(mut bytes: &[u8]) -> impl Iterator<Item = (&str, &str)> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
             return None;
         }
         let mut text = || {
-            let length = varint(&mut self.0) as usize;
-            let (text, rest) = self.0.split_at(length);
-            self.0 = rest;
-            str::from_utf8(text).expect(IN_MEMORY)
+            let length = varint(&mut bytes) as usize;
+            str::from_utf8(bytes.split_off(..length).expect(IN_MEMORY)).expect(IN_MEMORY)
         };
         Some((text(), text()))
-    }
+    })
 }
 
 /// Maps signed numbers to unsigned ones. Numbers close to 0 remain small.

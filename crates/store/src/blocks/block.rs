@@ -17,6 +17,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use prost::bytes::Buf as _;
 use zstd::bulk::Compressor;
 
 use super::BlockError;
@@ -366,27 +367,20 @@ fn parse_cold(mut bytes: &[u8]) -> Option<Vec<Cold>> {
     let mut all = Vec::with_capacity(GROUP as usize);
     while !bytes.is_empty() {
         let log_offset = take_varint(&mut bytes)?;
-        let (has_time, rest) = bytes.split_first()?;
-        bytes = rest;
-        let mut log_time = None;
-        if *has_time == 1 {
-            let (ms, rest) = bytes.split_first_chunk::<8>()?;
-            bytes = rest;
-            log_time = Timestamp::from_ms(i64::from_le_bytes(*ms));
-        }
-        let (digest, rest) = bytes.split_first_chunk::<16>()?;
-        bytes = rest;
+        let log_time = match bytes.try_get_u8().ok()? {
+            1 => Timestamp::from_ms(bytes.try_get_i64_le().ok()?),
+            _ => None,
+        };
+        let text_digest = bytes.try_get_u128_le().ok()?;
         let mut next = || {
             let length = take_varint::<u64>(&mut bytes)? as usize;
-            let (field, rest) = bytes.split_at_checked(length)?;
-            bytes = rest;
-            Some(field)
+            bytes.split_off(..length)
         };
         let (uncompared, page_id, url) = (next()?, next()?, next()?);
         all.push(Cold {
             log_offset,
             log_time,
-            text_digest: u128::from_le_bytes(*digest),
+            text_digest,
             uncompared: uncompared.into(),
             page_id: str::from_utf8(page_id).ok()?.into(),
             url: str::from_utf8(url).ok()?.into(),
@@ -406,25 +400,23 @@ fn bytes_of_texts(texts: &SeenTexts, end: u64) -> Vec<u8> {
     bytes
 }
 
-fn parse_texts(bytes: &[u8], end: u64) -> Option<SeenTexts> {
-    let (first, mut bytes) = bytes.split_first_chunk::<8>()?;
+fn parse_texts(mut bytes: &[u8], end: u64) -> Option<SeenTexts> {
+    let first = bytes.try_get_u64_le().ok()?;
     let mut texts = Vec::with_capacity(bytes.len() / 20);
-    while let Some((key, rest)) = bytes.split_first_chunk::<16>() {
-        bytes = rest;
+    while !bytes.is_empty() {
+        let key = bytes.try_get_u128_le().ok()?;
         let cluster = end.checked_sub(take_varint(&mut bytes)?)?;
-        texts.push(SeenText { key: u128::from_le_bytes(*key), cluster });
+        texts.push(SeenText { key, cluster });
     }
-    bytes.is_empty().then_some(SeenTexts { first: u64::from_le_bytes(*first), texts })
+    Some(SeenTexts { first, texts })
 }
 
 fn parse_corpora(mut bytes: &[u8]) -> Option<Vec<(Box<str>, u64)>> {
     let mut corpora = Vec::new();
     while !bytes.is_empty() {
         let length = take_varint::<u64>(&mut bytes)? as usize;
-        let (name, rest) = bytes.split_at_checked(length)?;
-        let (hash, rest) = rest.split_first_chunk::<8>()?;
-        bytes = rest;
-        corpora.push((str::from_utf8(name).ok()?.into(), u64::from_le_bytes(*hash)));
+        let name = bytes.split_off(..length)?;
+        corpora.push((str::from_utf8(name).ok()?.into(), bytes.try_get_u64_le().ok()?));
     }
     Some(corpora)
 }

@@ -8,17 +8,9 @@
 //! This is our own implementation, because the filter is part of a file format, which must not change with
 //! the version of a library. Cost: three cache misses per look-up; some 40 ns per key to build.
 
+use prost::bytes::Buf as _;
+
 use leitong_base::mix::mix;
-
-/// Number of bits of a place. With `n` bits, one in 2^n of the other keys seems to be in the set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PlaceBits(u32);
-
-impl PlaceBits {
-    pub(super) const SIX: Self = Self(6);
-    pub(super) const SEVEN: Self = Self(7);
-    pub(super) const EIGHT: Self = Self(8);
-}
 
 /// The filter of a set.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +20,8 @@ pub(super) struct Filter {
     segment_bits: u32,
     /// Number of segments that a key's first place may be in; two more follow.
     segments: u32,
-    place_bits: PlaceBits,
+    /// Number of bits of a place, from 6 to 8. With `n` bits, one in 2^n of the other keys seems to be in the set.
+    place_bits: u32,
     /// The places in order, the first one in the lowest bits of the first byte. One more byte follows, since
     /// two are read at once. Empty if there are no keys.
     places: Box<[u8]>,
@@ -50,7 +43,7 @@ pub(super) struct FilterBuilder {
 
 impl FilterBuilder {
     /// Builds the filter of these keys, which must be distinct.
-    pub(super) fn filter_of(&mut self, keys: &[u64], place_bits: PlaceBits) -> Filter {
+    pub(super) fn filter_of(&mut self, keys: &[u64], place_bits: u32) -> Filter {
         let mut filter = Filter { seed: 0, segment_bits: 0, segments: 0, place_bits, places: Box::default() };
         if keys.is_empty() {
             return filter;
@@ -152,7 +145,7 @@ impl Filter {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(20 + self.places.len());
         bytes.extend(self.seed.to_le_bytes());
-        for number in [self.segment_bits, self.segments, self.place_bits.0] {
+        for number in [self.segment_bits, self.segments, self.place_bits] {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend(&self.places[..self.bytes()]);
@@ -161,12 +154,11 @@ impl Filter {
 
     /// Decodes a filter. Returns `None` if the bytes are not a filter.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (seed, bytes) = bytes.split_first_chunk::<8>()?;
-        let (numbers, places) = bytes.split_first_chunk::<12>()?;
-        let [segment_bits, segments, place_bits] =
-            [0, 4, 8].map(|at| numbers[at..].first_chunk().map_or(0, |number| u32::from_le_bytes(*number)));
-        let seed = u64::from_le_bytes(*seed);
-        let place_bits = PlaceBits(Some(place_bits).filter(|bits| (6..=8).contains(bits))?);
+        let mut places = bytes;
+        let seed = places.try_get_u64_le().ok()?;
+        let mut next = || places.try_get_u32_le().ok();
+        let (segment_bits, segments, place_bits) = (next()?, next()?, next()?);
+        let place_bits = Some(place_bits).filter(|bits| (6..=8).contains(bits))?;
         let mut filter = Self { seed, segment_bits, segments, place_bits, places: Box::default() };
         if segments == 0 {
             return (segment_bits == 0 && seed == 0 && places.is_empty()).then_some(filter);
@@ -184,7 +176,7 @@ impl Filter {
     }
 
     fn bytes_of_places(&self) -> u64 {
-        (self.len() * u64::from(self.place_bits.0)).div_ceil(8)
+        (self.len() * u64::from(self.place_bits)).div_ceil(8)
     }
 
     /// Returns the number of places, computed from the other fields.
@@ -195,7 +187,7 @@ impl Filter {
     /// Returns the byte, and the bit in it, where a place begins.
     #[inline]
     fn begin(&self, place: u32) -> (usize, u32) {
-        let bit = u64::from(place) * u64::from(self.place_bits.0);
+        let bit = u64::from(place) * u64::from(self.place_bits);
         ((bit / 8) as usize, (bit % 8) as u32)
     }
 
@@ -209,7 +201,7 @@ impl Filter {
     /// Returns the mask of the bits of a place.
     #[inline]
     fn mask(&self) -> u8 {
-        (0xff_u32 >> (8 - self.place_bits.0)) as u8
+        (0xff_u32 >> (8 - self.place_bits)) as u8
     }
 
     #[inline]
@@ -249,20 +241,20 @@ mod tests {
     fn has_every_key_of_the_set_and_few_others_in_nine_bits_each_or_fewer() {
         for (size, place_bits) in [0, 1, 2, 3, 4, 5, 10, 100, 1_000, 30_000, 200_000]
             .into_iter()
-            .flat_map(|size| [PlaceBits::SIX, PlaceBits::SEVEN, PlaceBits::EIGHT].map(|bits| (size, bits)))
+            .flat_map(|size| [6, 7, 8].map(|bits| (size, bits)))
         {
             let mut random = Random::from_seed(size);
             let keys: Vec<u64> = (0..size).map(|_| random.next_bits()).collect();
             let filter = FilterBuilder::default().filter_of(&keys, place_bits);
-            assert!(keys.iter().all(|key| filter.has(*key)), "{size}, {place_bits:?}");
+            assert!(keys.iter().all(|key| filter.has(*key)), "{size}, {place_bits}");
             let others = (0..100_000).filter(|_| filter.has(random.next_bits())).count();
-            let expected = 100_000 >> place_bits.0;
+            let expected = 100_000 >> place_bits;
             assert!(others < expected * 5 / 4, "{others} of 100,000 others, where {expected} are expected");
             if size >= 200_000 {
                 let bits = filter.bytes() as f64 * 8.0 / size as f64;
-                assert!(bits < 1.2 * f64::from(place_bits.0), "{bits} bits a key, {place_bits:?}");
+                assert!(bits < 1.2 * f64::from(place_bits), "{bits} bits a key, {place_bits}");
             }
-            assert_eq!(Filter::from_bytes(&filter.to_bytes()), Some(filter), "{size}, {place_bits:?}");
+            assert_eq!(Filter::from_bytes(&filter.to_bytes()), Some(filter), "{size}, {place_bits}");
         }
     }
 
@@ -270,7 +262,7 @@ mod tests {
     #[test]
     fn the_bytes_of_a_filter_never_change() {
         let keys: Vec<u64> = (0..1_000_u64).map(|key| key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-        let sums = [PlaceBits::SIX, PlaceBits::SEVEN, PlaceBits::EIGHT].map(|bits| {
+        let sums = [6, 7, 8].map(|bits| {
             xxhash_rust::xxh3::xxh3_64(&FilterBuilder::default().filter_of(&keys, bits).to_bytes())
         });
         assert_eq!(sums, GOLDEN, "{sums:#x?}");

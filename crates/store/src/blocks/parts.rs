@@ -12,6 +12,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use prost::bytes::Buf as _;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::BlockError;
@@ -226,10 +227,9 @@ impl Footer {
 
     /// Returns format version, table id and footer; `None` if the bytes are not a footer.
     fn from_bytes(bytes: &[u8]) -> Option<(u32, u64, Self)> {
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (version, rest) = rest.split_first_chunk::<4>()?;
-        let (kind, rest) = rest.split_first_chunk::<4>()?;
-        let kind = match u32::from_le_bytes(*kind) {
+        let mut rest = bytes.strip_prefix(MAGIC)?;
+        let version = rest.try_get_u32_le().ok()?;
+        let kind = match rest.try_get_u32_le().ok()? {
             1 => PartKind::Centroids,
             2 => PartKind::Keys,
             _ => return None,
@@ -239,7 +239,7 @@ impl Footer {
         let [table_id, first, end, places @ ..] = &numbers[..] else { return None };
         let numbers = Stretch { first: *first, end: *end };
         let footer = Self { kind, numbers, places: places.try_into().ok()? };
-        Some((u32::from_le_bytes(*version), *table_id, footer))
+        Some((version, *table_id, footer))
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::BlockError;
 use super::files::Files;
-use super::filter::{Filter, FilterBuilder, PlaceBits};
+use super::filter::{Filter, FilterBuilder};
 use super::keys::{ENTRIES_ABOUT, Entry, OpenPage, PAGE_BYTES, Page};
 use super::parts::{Footer, PartKind, PartReader, PartWriter, SUM_BYTES};
 use leitong_base::proto::Stretch;
@@ -42,11 +42,11 @@ pub(super) fn name(Stretch { first, end }: Stretch) -> String {
 /// numbers. The longest runs have nearly all keys, so they get few bits per key. Each of the many short runs
 /// would cause as many useless reads as a long one, and more bits cost little there, so the short runs get
 /// more.
-pub(super) fn place_bits(numbers: Stretch, table: u64) -> PlaceBits {
+pub(super) fn place_bits(numbers: Stretch, table: u64) -> u32 {
     match (numbers.end - numbers.first).saturating_mul(16) {
-        much if much >= table => PlaceBits::SIX,
-        some if some.saturating_mul(4) >= table => PlaceBits::SEVEN,
-        _ => PlaceBits::EIGHT,
+        much if much >= table => 6,
+        some if some.saturating_mul(4) >= table => 7,
+        _ => 8,
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) struct RunWriter<'a> {
     page: OpenPage,
     firsts: Vec<u64>,
     filter_bits: u32,
-    place_bits: PlaceBits,
+    place_bits: u32,
     /// The keys of the next filter.
     keys: Vec<u64>,
     builder: FilterBuilder,

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use prost::Message;
+use prost::bytes::Buf as _;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::SnapshotError;
@@ -256,13 +257,11 @@ fn checksum(number: u64, salt: u64, message: &[u8]) -> u64 {
 
 /// Returns number, length and checksum if this is the head of a frame.
 fn parse_head(head: &[u8]) -> Option<(u64, usize, u64)> {
-    let rest = head.strip_prefix(MARK)?;
-    let (number, rest) = rest.split_first_chunk::<8>()?;
-    let (length, rest) = rest.split_first_chunk::<4>()?;
-    let (sum, _) = rest.split_first_chunk::<8>()?;
-    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-    let fits = length <= FRAME_BYTES_MAX;
-    fits.then_some((u64::from_be_bytes(*number), length, u64::from_be_bytes(*sum)))
+    let mut rest = head.strip_prefix(MARK)?;
+    let number = rest.try_get_u64().ok()?;
+    let length = rest.try_get_u32().ok()? as usize;
+    let sum = rest.try_get_u64().ok()?;
+    (length <= FRAME_BYTES_MAX).then_some((number, length, sum))
 }
 
 /// Returns the message of the next frame, or `None` if it is not whole or the file ends.

@@ -16,13 +16,11 @@ pub(super) fn decode(bytes: &[u8]) -> Option<KeyConcepts<'_>> {
     let mut rest = bytes;
     let total = take_varint(&mut rest)?;
     let (mut terms, mut positions) = (Vec::with_capacity(20), Vec::with_capacity(20));
-    while let Some((length, after)) = rest.split_first() {
-        let (name, after) = after.split_at_checked(usize::from(*length))?;
+    while let Some(length) = rest.split_off_first() {
+        let name = rest.split_off(..usize::from(*length))?;
         std::str::from_utf8(name).ok()?;
-        rest = after;
         let frequency = take_varint(&mut rest)?;
-        let (count, after) = rest.split_first()?;
-        rest = after;
+        let count = rest.split_off_first()?;
         let mut at = 0_u32;
         let mut of_this = Vec::with_capacity(usize::from(*count));
         for _ in 0..*count {

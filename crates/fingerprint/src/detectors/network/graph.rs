@@ -143,9 +143,8 @@ impl Paths {
             let mut reached = 0;
             let mut rest = self.neighbours.as_slice();
             for node in (0..self.reach.len()).filter(|node| self.members.contains(*node)) {
-                let (degree, after) = rest.split_first().expect("one for each member");
-                let (neighbours, after) = after.split_at(usize::from(*degree));
-                rest = after;
+                let degree = rest.split_off_first().expect("one for each member");
+                let neighbours = rest.split_off(..usize::from(*degree)).expect("as many as its degree");
                 if !remaining.contains(node) {
                     continue;
                 }
