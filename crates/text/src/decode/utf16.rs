@@ -127,25 +127,11 @@ mod tests {
         assert_eq!(decode_without_zeros(&binary), None);
     }
 
-    fn bytes_of(text: &str, unit: impl Fn(char) -> Vec<u8>) -> Vec<u8> {
-        text.chars().flatten_bytes(unit)
-    }
-
-    trait FlattenBytes {
-        fn flatten_bytes(self, unit: impl Fn(char) -> Vec<u8>) -> Vec<u8>;
-    }
-
-    impl<I: Iterator<Item = char>> FlattenBytes for I {
-        fn flatten_bytes(self, unit: impl Fn(char) -> Vec<u8>) -> Vec<u8> {
-            self.flat_map(unit).collect()
-        }
-    }
-
     #[test]
     fn utf_32_and_utf_16_are_distinguished() {
         let text = "<html><body>Some text, 一些字</body></html>";
-        let utf32le = bytes_of(text, |c| (c as u32).to_le_bytes().to_vec());
-        let utf32be = bytes_of(text, |c| (c as u32).to_be_bytes().to_vec());
+        let utf32le: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+        let utf32be: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_be_bytes()).collect();
         let utf16le: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let utf16be: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
         for (bytes, charset) in
