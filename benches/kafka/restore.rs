@@ -81,8 +81,8 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     };
     let position = Position { log_generation: 1, next_log_offset: count, ..Position::default() };
     let expiry = config.expiry.clone();
-    let clusterer =
-        Clusterer::starting_at(count, Arc::clone(detector), ClusterRules::expiry_only(expiry), position);
+    let mut clusterer = Clusterer::new(Arc::clone(detector), ClusterRules::expiry_only(expiry), position);
+    clusterer.begin_at(count);
     let message = identity.position(&clusterer, 0, Some(1), &Watermarks::default());
     let message = message.expect("in memory");
     let message = proto::Position { centroid_count: count, oldest_log_offset: Some(0), ..message };

@@ -134,19 +134,6 @@ impl Clusterer {
         }
     }
 
-    /// Creates an empty table whose next centroid gets this `number`.
-    #[must_use]
-    pub fn starting_at(
-        number: u64,
-        detector: Arc<dyn Detector>,
-        rules: ClusterRules,
-        position: Position,
-    ) -> Self {
-        let mut empty = Self::new(detector, rules, position);
-        empty.begin_at(number);
-        empty
-    }
-
     /// Makes an empty table give its next centroid this `number`.
     pub fn begin_at(&mut self, number: u64) {
         let detector = Arc::clone(self.detector());
@@ -180,7 +167,7 @@ impl Clusterer {
     /// Returns the detector whose fingerprints the table holds.
     #[must_use]
     pub fn detector(&self) -> &Arc<dyn Detector> {
-        self.table.detector()
+        &self.table.young.detector
     }
 
     /// Returns the first log time. Centroids founded before any record had a time count as founded then. `None`
@@ -198,7 +185,7 @@ impl Clusterer {
     /// Restores one of the [articles](Self::articles) of a saved table whose centroids are
     /// [old](Self::with_old). Must be called before the other centroids are [restored](Self::restore).
     pub fn restore_article(&mut self, page: ArticlePage<'_>) {
-        self.table.enter_article(page);
+        self.table.articles.enter(page);
     }
 
     /// Returns the error that every further call returns, if the table has one already. Reads no file.
@@ -316,7 +303,7 @@ impl Clusterer {
     /// Returns the number of corpora that have centroids.
     #[cfg(test)]
     pub(super) fn corpus_count(&self) -> usize {
-        self.table.corpus_count()
+        self.table.young.corpus_count()
     }
 
     /// Returns, for each query, the nearest few centroids that may be near or related, in the order of

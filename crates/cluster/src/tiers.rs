@@ -15,7 +15,6 @@ use crate::table::{
     Centroid, CentroidTable, NearCentroid, NearestCentroids, Purpose, Query, Scratch, TableBytes,
 };
 use leitong_base::record::Timestamp;
-use leitong_fingerprint::Detector;
 
 /// Maximum number of portions ([`OldCentroids::range_to_take`]) handed over in one call. Together they have several times
 /// the centroids that a batch founds, and take some milliseconds.
@@ -35,11 +34,13 @@ const RESTORED_BLOCK_MAX: u64 = 1 << 18;
 
 /// All centroids of a log partition.
 pub(super) struct Tiers {
-    young: CentroidTable,
+    /// The centroids in memory.
+    pub(super) young: CentroidTable,
     old: Option<Arc<dyn OldCentroids>>,
     /// Number of the oldest centroid that has not been removed.
     first: u64,
-    articles: Articles,
+    /// The youngest centroid of each article. Old ones are restored before any centroid in memory is added.
+    pub(super) articles: Articles,
     /// Texts of pages that joined a cluster.
     pub(super) seen: Seen,
 }
@@ -77,11 +78,6 @@ impl Tiers {
             old.begin_at(self.first);
         }
         self.young = young;
-    }
-
-    /// Returns the detector whose fingerprints the table holds.
-    pub(super) fn detector(&self) -> &Arc<dyn Detector> {
-        &self.young.detector
     }
 
     /// Returns how many centroids leave memory at about the same time; `None` if centroids stay in memory
@@ -134,7 +130,7 @@ impl Tiers {
         queries: &[Option<Query<'_>>],
         scratch: &mut Scratch,
     ) -> Result<NearestCentroids, TableFault> {
-        let has_key = |query: &Query<'_>| self.detector().equal_key(query.fingerprint).is_some();
+        let has_key = |query: &Query<'_>| self.young.detector.equal_key(query.fingerprint).is_some();
         if !queries.iter().flatten().next().is_some_and(has_key) {
             return self.find(queries, scratch);
         }
@@ -181,16 +177,6 @@ impl Tiers {
         Ok(young.into_iter().chain(old).min())
     }
 
-    /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, nearest first.
-    pub(super) fn find_recent(&mut self, query: Query<'_>) -> Vec<NearCentroid> {
-        self.young.find_recent(query)
-    }
-
-    /// Returns the number of the youngest centroid in memory whose text has this key.
-    pub(super) fn young_text(&self, key: u128) -> Option<u64> {
-        self.young.text(key)
-    }
-
     /// Returns, for each key, the number of the youngest old centroid whose text has it. Empty if the table has
     /// no old centroids, or if there is no key.
     pub(super) fn old_texts(&self, keys: &[Option<u128>]) -> Result<Vec<Option<u64>>, TableFault> {
@@ -202,7 +188,7 @@ impl Tiers {
 
     /// Returns the number of the youngest centroid of the article that the query's page belongs to.
     pub(super) fn find_part(&self, query: Query<'_>) -> Option<u64> {
-        let article = self.detector().article(query.fingerprint)?;
+        let article = self.young.detector.article(query.fingerprint)?;
         let youngest = self.articles.youngest(query.corpus, query.fingerprint_hash, article);
         youngest.filter(|number| *number >= self.first)
     }
@@ -210,12 +196,6 @@ impl Tiers {
     /// Returns the youngest centroid of each article.
     pub(super) fn articles(&self) -> impl Iterator<Item = ArticlePage<'_>> {
         self.articles.from(self.first)
-    }
-
-    /// Restores the number of the youngest old centroid of an article. Must be called before any centroid in
-    /// memory is [added](Self::insert).
-    pub(super) fn enter_article(&mut self, page: ArticlePage<'_>) {
-        self.articles.enter(page);
     }
 
     /// Returns the centroid with this number; `None` if it was removed.
@@ -239,7 +219,7 @@ impl Tiers {
         if self.block_length().is_some_and(|block| number.is_multiple_of(block)) {
             self.seen.mark(number);
         }
-        if let Some(article) = self.detector().article(&centroid.fingerprint) {
+        if let Some(article) = self.young.detector.article(&centroid.fingerprint) {
             self.articles.enter(ArticlePage { corpus, fingerprint_hash, article, number });
         }
         self.young.insert(corpus, fingerprint_hash, centroid);
@@ -334,17 +314,6 @@ impl Tiers {
         let TableBytes { hot, cold } = self.young.bytes();
         let old = self.old.as_ref().map_or(0, |old| old.bytes());
         TableBytes { hot: hot + old + self.articles.bytes() + self.seen.bytes(), cold }
-    }
-
-    /// Returns true if look-ups find all centroids: none was added since the last [`Self::index_pending`].
-    pub(super) fn has_no_pending(&self) -> bool {
-        self.young.pending() == 0
-    }
-
-    /// Returns the number of corpora that have centroids in memory.
-    #[cfg(test)]
-    pub(super) fn corpus_count(&self) -> usize {
-        self.young.corpus_count()
     }
 
     /// Returns the old centroids if the centroid with this number is not in memory.

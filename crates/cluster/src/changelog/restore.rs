@@ -74,17 +74,11 @@ impl Restoration {
         }
     }
 
-    /// Begins to restore a table whose last known position is `last`. Centroids that had expired there are
-    /// left out.
+    /// Sets the last known position, if there is one. Centroids that had expired there are left out. No record may have
+    /// been applied before.
     #[must_use]
-    pub fn up_to(last: &proto::Position, detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
-        Self::new(detector, rules).continue_up_to(last)
-    }
-
-    /// Sets the last known position `last`, as [`Self::up_to`] does. No record may have been applied before.
-    #[must_use]
-    pub fn continue_up_to(mut self, last: &proto::Position) -> Self {
-        if let Some(founded) = last.founded {
+    pub fn up_to(mut self, last: Option<&proto::Position>) -> Self {
+        if let Some((last, founded)) = last.and_then(|last| Some((last, last.founded?))) {
             self.start_at(founded.min(Restoration::NUMBER_MAX).saturating_sub(last.centroid_count));
             self.skip_before = last.oldest_log_offset.unwrap_or(last.next_log_offset);
             self.founded = founded;

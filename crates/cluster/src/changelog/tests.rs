@@ -225,10 +225,7 @@ fn delete(kept: &mut Kept, behind: usize) {
 
 fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Restored, RestoreError> {
     let last = last_position(kept).filter(|last| last.founded.is_some());
-    let mut restoration = match &last {
-        Some(last) => Restoration::up_to(last, Arc::new(OnALine), rules.clone()),
-        None => Restoration::new(Arc::new(OnALine), rules.clone()),
-    };
+    let mut restoration = Restoration::new(Arc::new(OnALine), rules.clone()).up_to(last.as_ref());
     let oldest = last.and_then(|last| last.oldest_log_offset).filter(|_| at_place);
     let from = oldest.and_then(|oldest| place(kept, oldest)).unwrap_or(0);
     for (_, record) in &kept[from..] {
@@ -372,7 +369,7 @@ proptest! {
         });
         let rules = rules(&settings.unwrap_or(expiry), longest);
         let last = last_position(&kept).expect("a position");
-        let mut restoration = Restoration::up_to(&last, Arc::new(OnALine), rules.clone());
+        let mut restoration = Restoration::new(Arc::new(OnALine), rules.clone()).up_to(Some(&last));
         let from = last.oldest_log_offset.and_then(|oldest| place(&kept, oldest)).unwrap_or(kept.len());
         for (_, record) in kept[from..].iter().filter(|(_, record)| record.key != POSITION_KEY) {
             let id = ChangelogRecord::cluster_of(&record.key).expect("a key of Leitong");

@@ -193,7 +193,7 @@ impl Clusterer {
                 return Ok((equal, false));
             }
         }
-        let recent = self.table.find_recent(query);
+        let recent = self.table.young.find_recent(query);
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), self.first_unexpired.0);
         Ok((unexpired.nearest(query, matches.near, recent, &mut self.scratch)?, false))
     }

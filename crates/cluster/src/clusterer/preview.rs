@@ -46,7 +46,10 @@ impl Clusterer {
         scratch: &mut Scratch,
     ) -> Result<Preview, TableFault> {
         self.check()?;
-        debug_assert!(self.table.has_no_pending(), "look-ups that only read need all centroids in the index");
+        debug_assert!(
+            self.table.young.pending() == 0,
+            "look-ups that only read need all centroids in the index"
+        );
         let undecidable = Preview { decision: Decision::Undecidable, nearest: Vec::new() };
         let (Some((query, key)), Some(text)) = (query_and_key(record), record.text) else {
             return Ok(undecidable);

@@ -44,7 +44,7 @@ impl<'a> Unexpired<'a> {
     /// Returns the number of the cluster that has a page with this text key. Looks only in memory.
     pub(super) fn cluster_of(&self, key: u128) -> Option<u64> {
         let member = || self.table.seen.find(key, |number| self.has(number));
-        self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
+        self.table.young.text(key).filter(|number| self.has(*number)).or_else(member)
     }
 
     /// Returns the nearest unexpired centroid that is near, or else the first related one in the order of
@@ -82,7 +82,7 @@ impl<'a> Unexpired<'a> {
         let number = self.table.find_part(query).filter(|number| self.has(*number));
         let Some(number) = number else { return Ok(None) };
         let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
-        if !self.table.detector().are_parts(query.fingerprint, &centroid.fingerprint) {
+        if !self.table.young.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
             return Ok(None);
         }
         let near = self.compare(query, number, &centroid, true);
@@ -91,7 +91,7 @@ impl<'a> Unexpired<'a> {
 
     /// Returns a centroid that counts as near or related whatever its fingerprint says.
     fn compare(&self, query: Query<'_>, number: u64, centroid: &Centroid, related: bool) -> NearCentroid {
-        let detector = &**self.table.detector();
+        let detector = &*self.table.young.detector;
         let comparison = detector.compare(query.fingerprint, &centroid.fingerprint);
         let comparison = Comparison { near: !related, ..comparison };
         let compared = detector.compared(&centroid.fingerprint);
@@ -126,7 +126,7 @@ impl<'a> Unexpired<'a> {
             return Ok(None);
         }
         let Some(centroid) = self.table.centroid(near.number, scratch)? else { return Ok(None) };
-        let is_so = near.is_in_full(&**self.table.detector(), query.fingerprint, &centroid.fingerprint);
+        let is_so = near.is_in_full(&*self.table.young.detector, query.fingerprint, &centroid.fingerprint);
         Ok(is_so.then_some((centroid, near)))
     }
 }

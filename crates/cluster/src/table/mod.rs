@@ -149,7 +149,7 @@ impl CentroidTable {
         let number = self.hot.push(corpus, compared);
         self.texts.insert(key, number as u32);
         self.cold.push(centroid, &centroid.fingerprint[compared.len()..]);
-        self.recent.push(|values| {
+        self.recent.values.push(|values| {
             values_of(&*self.detector, &centroid.fingerprint, corpus, Purpose::Insert, values)
         });
     }
@@ -160,17 +160,17 @@ impl CentroidTable {
             let first = self.first_recent();
             // Some of the added centroids have left already if `expiry.centroids_max` is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
-            self.recent.evict(gone as usize);
+            self.recent.values.evict(gone as usize);
             let Self { index, hot, recent, crowds, .. } = self;
             if !crowds.is_empty() {
-                let batch = recent.batch();
+                let batch = &recent.values;
                 for (number, at) in (first + gone..).zip(0..batch.len()) {
                     if let Some((_, compared)) = hot.get(number) {
                         crowds.insert(Member { number, compared, keys: batch.get(at) });
                     }
                 }
             }
-            index.insert(first + gone, recent.batch_mut());
+            index.insert(first + gone, &mut recent.values);
             self.recent.clear();
             self.find_crowds();
         }
@@ -259,7 +259,7 @@ impl CentroidTable {
 
     /// Returns the number of centroids added since the last [`Self::index_pending`], which look-ups do not find.
     pub(super) fn pending(&self) -> usize {
-        self.recent.batch().len()
+        self.recent.values.len()
     }
 
     /// Returns the number of centroids.

@@ -15,7 +15,8 @@ const VALUES_KEPT: usize = FINGERPRINTS_KEPT * 32;
 /// The fingerprints, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    values: Batch,
+    /// The keys of the fingerprints.
+    pub(super) values: Batch,
     /// For each key, the numbers of the fingerprints that have it, among the first `entered` ones.
     by_key: HashedMap<Vec<u32>>,
     /// Number of fingerprints that are in `by_key`.
@@ -23,26 +24,6 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// Adds a fingerprint.
-    pub(super) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {
-        self.values.push(push);
-    }
-
-    /// Returns all fingerprints.
-    pub(super) fn batch(&self) -> &Batch {
-        &self.values
-    }
-
-    /// Returns all fingerprints. The caller may take them out, and must call [`Self::clear`] afterwards.
-    pub(super) fn batch_mut(&mut self) -> &mut Batch {
-        &mut self.values
-    }
-
-    /// Removes the first `count` fingerprints. The caller must call [`Self::clear`] before the next [`Self::find`].
-    pub(super) fn evict(&mut self, count: usize) {
-        self.values.evict(count);
-    }
-
     /// Removes all fingerprints. Keeps only the memory that a batch needs: while a table was restored, there may have
     /// been a hundred times as many fingerprints.
     pub(super) fn clear(&mut self) {
@@ -84,13 +65,13 @@ mod tests {
         let mut recent = Recent::default();
         for round in 0..2 {
             for number in 0..10 * FINGERPRINTS_KEPT {
-                recent.push(|values| {
+                recent.values.push(|values| {
                     values.extend([number as u64; 32]);
                     0
                 });
             }
             recent.clear();
-            let Batch { values, ends, seconds } = recent.batch();
+            let Batch { values, ends, seconds } = &recent.values;
             assert!(values.capacity() <= VALUES_KEPT, "{} values in round {round}", values.capacity());
             assert!(ends.capacity().max(seconds.capacity()) <= FINGERPRINTS_KEPT);
         }

@@ -24,14 +24,12 @@ use leitong_cluster::changelog::{ChangelogRecord, Identity, Restored};
 use leitong_cluster::log::{Admission, Entry, EntryError, LogPlace, Origin, Watermarks};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, TableFault};
-use leitong_fingerprint::Detector;
 use leitong_http::api::{SharedStage, StageReader};
 use leitong_pipeline::ClusterStage;
 
 /// The state of one partition.
 pub(crate) struct LogPartition {
     stage: SharedStage,
-    detector: Arc<dyn Detector>,
     watermarks: Watermarks,
     identity: Identity,
     cluster_hash_since: u64,
@@ -78,10 +76,8 @@ impl LogPartition {
     ) -> Self {
         let Restored { mut clusterer, watermarks, cluster_hash_since, table_id } = restored;
         clusterer.keep_journal();
-        let stage = make_stage(clusterer);
-        let detector = Arc::clone(stage.detector());
-        let stage = SharedStage::new(stage);
-        Self { stage, detector, watermarks, identity, cluster_hash_since, table_id, log_topic }
+        let stage = SharedStage::new(make_stage(clusterer));
+        Self { stage, watermarks, identity, cluster_hash_since, table_id, log_topic }
     }
 
     /// Processes the records at these places, in order. All that are not dropped are decided together; `now`
@@ -215,7 +211,7 @@ impl LogPartition {
     pub(crate) fn take_changelog(&mut self) -> Result<Vec<ChangelogRecord>, TableFault> {
         let last = self.position()?;
         let changes = self.stage.write(|stage| stage.clusterer_mut().take_changes());
-        Ok(changes.records(&last, &*self.detector))
+        Ok(changes.records(&last, &**self.clusterer().detector()))
     }
 
     /// Returns the present position record.

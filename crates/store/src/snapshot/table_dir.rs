@@ -236,7 +236,11 @@ impl TableDir {
         let Some(options) = settings.on_disk else {
             return match blocks {
                 Some(_) => Err(SnapshotError::OnDisk { path: path.to_owned() }),
-                None => Ok(Clusterer::starting_at(first, detector, rules, position)),
+                None => {
+                    let mut clusterer = Clusterer::new(detector, rules, position);
+                    clusterer.begin_at(first);
+                    Ok(clusterer)
+                }
             };
         };
         let manifest = match blocks {

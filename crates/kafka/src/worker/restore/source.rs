@@ -93,11 +93,7 @@ impl<W: World> ClusterRole<W> {
     ) -> Result<TableReplica> {
         let (last, next_offset) = find_beginning(changelog, &stop)?;
         let (clusterer, disk) = self.empty_table(log_partition, next_offset, stop)?;
-        let restoration = Restoration::into_empty(clusterer);
-        let restoration = match last {
-            Some(last) => restoration.continue_up_to(&last),
-            None => restoration,
-        };
+        let restoration = Restoration::into_empty(clusterer).up_to(last.as_ref());
         Ok(TableReplica::new(restoration, disk, next_offset))
     }
 
@@ -155,7 +151,7 @@ impl<W: World> ClusterRole<W> {
         let next_offset = snapshot.changelog_offset();
         let position = snapshot.position().clone();
         let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
-        let restoration = Restoration::up_to(&position, detector, rules);
+        let restoration = Restoration::new(detector, rules).up_to(Some(&position));
         let mut table = TableReplica::new(restoration, None, next_offset);
         let read = snapshot.read(|log_offset, value| {
             let taken = table.restoration.apply_snapshot(&position, log_offset, value);

@@ -186,11 +186,7 @@ impl Worker {
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
         let empty = Clusterer::with_old(detector(), expiry.clone(), Position::default(), None, old);
         let empty = empty.expect("there are no blocks yet");
-        let restoration = Restoration::into_empty(empty);
-        let restoration = match last_position(kept) {
-            Some(last) => restoration.continue_up_to(&last),
-            None => restoration,
-        };
+        let restoration = Restoration::into_empty(empty).up_to(last_position(kept).as_ref());
         let clusterer = read(restoration, kept, 0).expect("all that counts is there");
         Self { folder, clusterer, store, expiry: expiry.clone(), taken_up: false }
     }
