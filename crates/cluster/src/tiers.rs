@@ -123,8 +123,8 @@ impl Tiers {
     }
 
     /// Returns the result of [`Self::find`], as far as a decision can need it. If a centroid is near a query
-    /// at distance 0, only the centroids that share the [equal key](Detector::equal_key) with the query are
-    /// returned: no others can be as near.
+    /// at distance 0, only the centroids that share the [equal key](leitong_fingerprint::Detector::equal_key) with
+    /// the query are returned: no others can be as near.
     pub(super) fn find_to_decide(
         &self,
         queries: &[Option<Query<'_>>],
