@@ -22,7 +22,7 @@ pub mod decode;
 pub mod difference;
 pub mod extract;
 #[cfg(test)]
-mod kinds;
+mod lost_text_tests;
 pub mod page;
 pub mod segment;
 

@@ -38,6 +38,7 @@ impl BatchMatches {
     /// Returns the result for the record with this number in the batch.
     pub(super) fn for_record(&self, number: u32) -> RecordMatches<'_> {
         let at = number as usize;
+        // Where the text is known, nothing was looked up, so all near ones are left out.
         let near = if self.by_text[at] { (&[][..], true) } else { self.nearest.for_query(number) };
         RecordMatches { near, old_text: self.old_texts.get(at).copied().flatten() }
     }
@@ -55,11 +56,12 @@ impl Clusterer {
         Ok(decisions.pop().expect("as many decisions as records"))
     }
 
-    /// Decides on the records at these ascending offsets of the log. The decisions are those of
-    /// [`Self::decide`] on one record after the other, but all look-ups are done at once, on all cores.
+    /// Decides on the records at these ascending offsets of the log, of which the first is not below the position. Some
+    /// may be missing, such as those of transactions' markers. The decisions are those of [`Self::decide`] on one record
+    /// after the other, but all look-ups are done at once, on all cores.
     ///
     /// # Errors
-    /// [`TableFault`]; then none of the records is decided on.
+    /// [`TableFault`]; then no decision is returned, and all later calls fail.
     pub fn decide_batch(
         &mut self,
         records: &[(u64, Option<&FingerprintRecord>)],
@@ -119,6 +121,7 @@ impl Clusterer {
         self.position.next_log_offset = log_offset + 1;
         let Some(record) = record else { return Ok(Decision::Undecidable) };
         self.advance(record.log_time);
+        // A page is withdrawn before its record is decided on. Expiry follows, so both see one log time.
         if record.outcome == Outcome::Undecidable(Reason::Withdrawn) {
             self.withdraw(record, log_offset)?;
         }
@@ -136,12 +139,12 @@ impl Clusterer {
                 }
                 Ok(Decision::Joined(page))
             }
-            related => self.found_cluster(record, (log_offset, query), text.digest, related),
+            related => self.begin_cluster(record, (log_offset, query), text.digest, related),
         }
     }
 
     /// Makes the record's page the centroid of a new cluster.
-    fn found_cluster(
+    fn begin_cluster(
         &mut self,
         record: &FingerprintRecord,
         (log_offset, query): (u64, Query<'_>),
@@ -252,6 +255,7 @@ impl Clusterer {
         CanonicalPage {
             cluster_id: self.cluster_id(centroid.log_offset),
             exact: centroid.text_digest == text_digest,
+            // Of the centroid. `decide_next` adds the pages that joined.
             equal_text: centroid.text_digest == text_digest,
             page_id,
             url,

@@ -56,7 +56,7 @@ pub struct Sent {
 }
 
 impl Entry {
-    /// Encodes a record of the log. `detector` names the detector that made its fingerprint.
+    /// Encodes a record of the log, whose page or dead letter comes from a message. `detector` names the detector that made its fingerprint.
     #[must_use]
     pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
         let message = match record {
@@ -111,7 +111,7 @@ impl Entry {
     }
 
     /// Returns the page in `message`, which was read at `source`. Also used for pages that are stored elsewhere
-    /// than in the log. If its fingerprint comes from another detector than `detector`, the page becomes
+    /// than in the log; the caller has checked the version. If its fingerprint comes from another detector than `detector`, the page becomes
     /// undecidable.
     ///
     /// # Errors

@@ -285,7 +285,7 @@ fn prose_bytes(values: &[Value<'_>]) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::extract::{ExtractConfig, extract};
-    use crate::kinds::SENTENCES;
+    use crate::lost_text_tests::SENTENCES;
 
     const TERMS: &str =
         "These terms govern the use of the service, and everybody who uses it agrees to them in full. ";

@@ -284,7 +284,7 @@ impl Chooser {
 #[cfg(test)]
 mod tests {
     use crate::extract::{ExtractConfig, extract};
-    use crate::kinds::SENTENCES;
+    use crate::lost_text_tests::SENTENCES;
 
     /// Pages whose text is only in elements like these must give a text, even if the menus are longer.
     #[test]

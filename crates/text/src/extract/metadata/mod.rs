@@ -43,7 +43,7 @@ pub struct Known<'a> {
 
 /// Builds the tables, which are otherwise built on first use.
 pub(super) fn build_tables() {
-    source::build_table();
+    source::build_tables();
     words::build_tables();
 }
 

@@ -26,9 +26,14 @@ static CUES: LazyLock<Option<(AhoCorasick, usize)>> = LazyLock::new(|| {
     Some((AhoCorasick::new(with_colon.iter().chain(list("source"))).ok()?, with_colon.len()))
 });
 
-/// Builds the table, which is otherwise built on first use.
-pub(super) fn build_table() {
+/// The words before a publisher in a sentence in Latin letters.
+static LATIN_CUES: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(list("published by")).ok());
+
+/// Builds the tables, which are otherwise built on first use.
+pub(super) fn build_tables() {
     LazyLock::force(&CUES);
+    LazyLock::force(&LATIN_CUES);
 }
 
 /// Maximum length in characters of a line within the text that may name its source.
@@ -38,11 +43,11 @@ const WITHIN_CHARS_MAX: usize = 40;
 pub(super) fn from_line(text: &str, place: LinePlace) -> Option<Source> {
     let starts = ['（', '(', '来', '來', '稿', '【', '转', '轉', '本', '摘'];
     if text.is_ascii() || (place == LinePlace::First && !text.starts_with(starts)) {
-        return english(text, place);
+        return latin(text, place);
     }
     chinese(text, place)
         .or_else(|| (place == LinePlace::Top).then(|| next_to_date(text)).flatten())
-        .or_else(|| english(text, place))
+        .or_else(|| latin(text, place))
 }
 
 /// Reads a line that consists of a date and the name of a paper, an agency or a site.
@@ -142,27 +147,27 @@ fn line_start(text: &str, begin: usize) -> usize {
     begin - word.map_or(0, |word| word.len())
 }
 
-fn english(text: &str, place: LinePlace) -> Option<Source> {
-    // Each cue contains `ed `, and labels such as `Source:` begin their line. Most lines have neither.
-    let bytes = text.as_bytes();
-    let holds_cue = memchr::memchr_iter(b'd', bytes)
-        .any(|at| at > 0 && bytes[at - 1] == b'e' && bytes.get(at + 1) == Some(&b' '));
-    if !holds_cue && !text.starts_with(['S', 's', 'Q', 'q', 'F', 'f']) {
+fn latin(text: &str, place: LinePlace) -> Option<Source> {
+    if matches!(place, LinePlace::Last | LinePlace::After) {
+        let is_label =
+            |label: &&&str| text.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label));
+        if let Some(label) = list("source label").iter().find(is_label) {
+            return latin_name(text, 0, label.len());
+        }
+    }
+    // Most lines hold none.
+    if !LATIN_CUES.as_ref()?.is_match(text) {
         return None;
     }
     let small = text.to_ascii_lowercase();
-    let rest = list("source label").iter().find_map(|label| small.strip_prefix(label));
-    if let Some(rest) = rest.filter(|_| matches!(place, LinePlace::Last | LinePlace::After)) {
-        return english_name(text, 0, text.len() - rest.len());
-    }
     list("published by").iter().find_map(|cue| {
         let begin = small.find(cue)?;
-        english_name(text, begin, begin + cue.len())
+        latin_name(text, begin, begin + cue.len())
     })
 }
 
-/// Returns an English name at `at`, which ends where a sentence continues or ends.
-fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
+/// Returns a name in Latin letters at `at`, which ends where a sentence continues or ends.
+fn latin_name(text: &str, begin: usize, at: usize) -> Option<Source> {
     let value = &text[at..];
     let ends = [
         ". ", ", ", "; ", " (", ")", "|", " and ", " on ", " under ", " in ", " with ", " here", " as ",

@@ -1,4 +1,4 @@
-//! Phrases of pages without content in sixteen languages: "checking your browser", "页面不存在", "Seite nicht gefunden".
+//! Phrases of pages without content: "checking your browser", "页面不存在", "Seite nicht gefunden".
 //!
 //! In: a text in lower case, with plain apostrophes and single spaces. Out: the phrases in it, with their positions.
 //! Each phrase (`phrases.txt`) has a [`Strength`] as evidence. Cost: one pass of an Aho-Corasick automaton, only on
