@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -207,16 +206,17 @@ impl Parts {
 
     /// Returns an error if an output exists and may not be replaced.
     pub(crate) fn refuse_existing(&self) -> anyhow::Result<()> {
-        let exist: Vec<bool> = self.files.par_iter().map(OutputFile::exists).collect::<io::Result<_>>()?;
-        match self.files.iter().zip(exist).find(|(_, exists)| *exists && !self.overwrite) {
-            None => Ok(()),
-            Some((OutputFile { option, path, .. }, _)) => Err(wrong(format_args!(
-                "{option} {}: the {} exists, and is not replaced; name another one, or add --overwrite to replace \
-                 existing outputs",
-                path.display(),
-                if is_object(path) { "object" } else { "file" }
-            ))),
+        for file in self.files.iter().filter(|_| !self.overwrite) {
+            if file.exists()? {
+                let (option, path) = (file.option, file.path.display());
+                let what = if is_object(&file.path) { "object" } else { "file" };
+                return Err(wrong(format_args!(
+                    "{option} {path}: the {what} exists, and is not replaced; name another one, or add --overwrite to \
+                     replace existing outputs"
+                )));
+            }
         }
+        Ok(())
     }
 
     /// Copies the outputs in stores to their objects. The receipt comes last, so all others are there if it is.

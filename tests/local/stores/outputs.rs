@@ -9,7 +9,7 @@ use super::server::{self, Answer, Request};
 use super::{documents, lines};
 use crate::common::{Run, dedup_files, leitong, name, write};
 
-/// What a store does with a request that writes.
+/// The answer of a store to a request that writes, if it is not the right one.
 type Fault = fn(&Request) -> Option<Answer>;
 
 /// A store of Google or Azure with one bucket, called `crawl`.
@@ -240,7 +240,7 @@ fn outputs_that_no_store_takes_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_an_output_is_refused_before_any_work() {
+fn names_that_cannot_be_outputs_are_refused_before_any_work() {
     let (folder, temporary, [_, b]) = pages();
     let bucket = Bucket::start("gs", |_| panic!("nothing is written"));
     let checkpoint = folder.path().join("checkpoint");

@@ -18,6 +18,8 @@ use parquet::file::reader::{ChunkReader, Length};
 use super::fetch::Fetch;
 use super::machine_error::MachineError;
 #[cfg(feature = "stores")]
+pub use super::object::output::OutputObject;
+#[cfg(feature = "stores")]
 use super::object::{Object, blocks::Blocks, blocks::BlocksReader};
 use super::stamp::Stamp;
 

@@ -29,11 +29,7 @@ pub use crate::warc::WarcReader;
 pub use crate::warc::folder::WarcFolder;
 pub use folders::{FolderContent, FoundFiles};
 pub use inputs::{InputNames, Inputs, Resumed};
-#[cfg(not(feature = "stores"))]
-pub use location::OutputObject;
-pub use location::is_object;
-#[cfg(feature = "stores")]
-pub use object::output::OutputObject;
+pub use location::{OutputObject, is_object};
 pub use open::Input;
 pub use reading::{ReadPart, Reading};
 pub use record::{Payload, ReadSoFar, Record, Skipped, Source, WithoutRecords};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Side;
-use leitong_text::difference::{Alignment, TOKENS_MAX, tokens};
+use leitong_text::difference::{Alignment, tokens};
 use leitong_text::extract::PageBlock;
 use leitong_text::segment::Segmenter;
 
@@ -65,7 +65,7 @@ fn main_text<'a>(side: &'a Side, segmenter: &Segmenter) -> Vec<Token<'a>> {
     let kept = side.blocks.iter().enumerate().filter(|(_, block)| block.kept);
     for (number, (block, kept)) in kept.enumerate() {
         // Tokens that are not compared need not be normalised.
-        if found.len() > TOKENS_MAX {
+        if found.len() > Alignment::TOKENS_MAX {
             break;
         }
         let originals = tokens(&kept.text);
@@ -73,7 +73,7 @@ fn main_text<'a>(side: &'a Side, segmenter: &Segmenter) -> Vec<Token<'a>> {
         let normal = paragraph.map_or("", |paragraph| &side.terms.text()[paragraph.text.clone()]);
         let normals = tokens(normal);
         let fits = normals.len() == originals.len();
-        for (at, text) in originals.into_iter().take(TOKENS_MAX + 1).enumerate() {
+        for (at, text) in originals.into_iter().take(Alignment::TOKENS_MAX + 1).enumerate() {
             let key = match fits {
                 true => normal[normals[at].clone()].into(),
                 false => segmenter.normalized(&kept.text[text.clone()]).into(),

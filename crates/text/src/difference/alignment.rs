@@ -2,7 +2,7 @@
 //!
 //! In: texts. They are split into tokens (words, or single characters in scripts without spaces), of which
 //! the common runs are found (Myers). Out: the changes between the runs. Two changes with almost nothing in
-//! between are joined. White space does not count. Time: length times difference, for at most [`TOKENS_MAX`]
+//! between are joined. White space does not count. Time: length times difference, for at most [`Alignment::TOKENS_MAX`]
 //! tokens per text.
 
 use std::ops::Range;
@@ -10,9 +10,6 @@ use std::ops::Range;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use unicode_width::UnicodeWidthChar;
 
-/// Limit on the tokens of a text that are compared, about thirty pages of a book. Two unlike texts of that
-/// length take 0.1 s.
-pub const TOKENS_MAX: usize = 10_000;
 /// Maximum number of common tokens between two changes that are joined, such as a comma and a word.
 const JOINED_TOKENS: usize = 2;
 
@@ -30,11 +27,15 @@ pub struct Alignment {
 }
 
 impl Alignment {
+    /// Limit on the tokens of a text that are compared, about thirty pages of a book. Two unlike texts of that
+    /// length take 0.1 s.
+    pub const TOKENS_MAX: usize = 10_000;
+
     /// Aligns the tokens of two texts.
     #[must_use]
     pub fn compute(a: &[&str], b: &[&str]) -> Self {
-        let compared = [a, b].map(|tokens| tokens.len().min(TOKENS_MAX));
-        let cut = a.len().max(b.len()) > TOKENS_MAX;
+        let compared = [a, b].map(|tokens| tokens.len().min(Self::TOKENS_MAX));
+        let cut = a.len().max(b.len()) > Self::TOKENS_MAX;
         let operations = capture_diff_slices(Algorithm::Myers, &a[..compared[0]], &b[..compared[1]]);
         let last = operations.len();
         let (mut changes, mut shared) = (Vec::new(), 0);

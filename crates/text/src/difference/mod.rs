@@ -1,7 +1,6 @@
 //! The passages that only one of two texts has, formatted for a terminal.
 //!
-//! In: two texts. Out: the gaps in the [`Alignment`] of their tokens, in lines of at most [`COLUMNS`]
-//! columns.
+//! In: two texts. Out: the gaps in the [`Alignment`] of their tokens, in lines of at most 80 columns.
 
 mod alignment;
 
@@ -9,10 +8,10 @@ use std::fmt::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use alignment::{Alignment, TOKENS_MAX, tokens};
+pub use alignment::{Alignment, tokens};
 
 /// Maximum width of a line, in columns of the terminal.
-pub const COLUMNS: usize = 80;
+const COLUMNS: usize = 80;
 /// Maximum width of a passage that is shown, in columns of the terminal.
 const PASSAGE_COLUMNS: usize = 150;
 
@@ -95,7 +94,7 @@ pub fn clip(text: &str, columns: usize) -> String {
     head.into_iter().chain(['…']).chain(tail.into_iter().rev()).collect()
 }
 
-/// Wraps a text into lines of at most [`COLUMNS`]. The first line begins with `first`, the others with
+/// Wraps a text into lines of at most 80 columns. The first line begins with `first`, the others with
 /// `next`.
 pub fn wrap(first: &str, next: &str, text: &str) -> String {
     let mut out = String::from(first);
