@@ -110,9 +110,9 @@ impl Entry {
         Ok(Self { record: LogRecord::Page(Box::new(record)), origin })
     }
 
-    /// Returns the page in `message`, which was read at `source`. Also used for pages that are stored elsewhere
-    /// than in the log; the caller has checked the version. If its fingerprint comes from another detector than `detector`, the page becomes
-    /// undecidable.
+    /// Returns the page in `message`, whose version the caller has checked, and which was read at `source`. Also used for
+    /// pages that are stored elsewhere than in the log. If its fingerprint comes from another detector than `detector`,
+    /// the page becomes undecidable.
     ///
     /// # Errors
     /// [`EntryError::Broken`] if the message is not a valid page.
@@ -413,6 +413,37 @@ mod tests {
         assert_eq!((old.carried_key.take(), old.carried_headers.len(), old.metadata.take()), (None, 0, None));
         assert_eq!(old.encode_to_vec(), bytes);
         assert_eq!(Entry::decode(&bytes, &*detector).expect("an entry").record, record);
+    }
+
+    #[test]
+    fn names_the_fault_of_a_broken_record() {
+        let detector = leitong_fingerprint::detectors::simhash::SimHash::new(&SimHashConfig::default());
+        let good = Entry::encode(page(fingerprint(&detector)), Sent::default(), "simhash");
+        let good = proto::FingerprintRecord::decode(&*good).expect("a message");
+        let broken: [(fn(&mut proto::FingerprintRecord), &str); 7] = [
+            (|record| record.format_version = 0, "no format version"),
+            (|record| record.source = None, "no source"),
+            (|record| record.outcome = None, "no outcome"),
+            (
+                |record| record.outcome = Some(fingerprint_record::Outcome::Undecidable(99)),
+                "an unknown reason",
+            ),
+            (|record| record.log_time_ms = None, "no log time"),
+            (|record| record.text.as_mut().expect("a text").digest.truncate(15), "a text digest"),
+            (
+                |record| match record.outcome.as_mut() {
+                    Some(fingerprint_record::Outcome::Fingerprint(made)) => made.data.clear(),
+                    other => panic!("{other:?}"),
+                },
+                "a fingerprint that its detector cannot have made",
+            ),
+        ];
+        for (change, told) in broken {
+            let mut record = good.clone();
+            change(&mut record);
+            let error = Entry::decode(&record.encode_to_vec(), &detector).expect_err(told);
+            assert!(error.to_string().contains(told), "{told}: {error}");
+        }
     }
 
     #[test]
