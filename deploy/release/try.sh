@@ -138,13 +138,13 @@ try_image() {
 
 # From a server on this machine, and not from one that changed the archive.
 try_install() {
-  local server archive changed=$work/$what/changed
+  local archive changed=$work/$what/changed
   mkdir -p "$changed"
   archive=$(file 'leitong-*-x86_64-linux.tar.gz')
   cp "$dist/SHA256SUMS" "$archive" "$changed"
   echo >> "$changed/${archive##*/}"
   python3 -u -m http.server --bind 127.0.0.1 --directory "$dist" 0 > "$work/$what/log" 2>&1 &
-  server=$!
+  server=$! # not local, because the trap needs it after the function
   trap 'kill "$server"' EXIT
   until port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' "$work/$what/log") && [ -n "$port" ]; do
     kill -0 "$server" || fail "$(cat "$work/$what/log")"
