@@ -415,12 +415,15 @@ mod tests {
         assert_eq!(Entry::decode(&bytes, &*detector).expect("an entry").record, record);
     }
 
+    /// A change that breaks a record.
+    type Change = fn(&mut proto::FingerprintRecord);
+
     #[test]
     fn names_the_fault_of_a_broken_record() {
         let detector = leitong_fingerprint::detectors::simhash::SimHash::new(&SimHashConfig::default());
         let good = Entry::encode(page(fingerprint(&detector)), Sent::default(), "simhash");
         let good = proto::FingerprintRecord::decode(&*good).expect("a message");
-        let broken: [(fn(&mut proto::FingerprintRecord), &str); 7] = [
+        let broken: [(Change, &str); 7] = [
             (|record| record.format_version = 0, "no format version"),
             (|record| record.source = None, "no source"),
             (|record| record.outcome = None, "no outcome"),
