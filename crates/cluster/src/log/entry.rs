@@ -56,7 +56,8 @@ pub struct Sent {
 }
 
 impl Entry {
-    /// Encodes a record of the log, whose page or dead letter comes from a message. `detector` names the detector that made its fingerprint.
+    /// Encodes a record of the log, whose page or dead letter comes from a message. `detector` names the detector that
+    /// made its fingerprint.
     #[must_use]
     pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
         let message = match record {

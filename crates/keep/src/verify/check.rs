@@ -102,12 +102,6 @@ impl Counts {
         } += 1;
     }
 
-    /// Returns the number of documents that are kept by verification.
-    #[must_use]
-    pub(crate) fn kept(&self) -> u64 {
-        self.text_lost + self.facts_differ + self.not_verified
-    }
-
     /// Reports the counts. The stored texts took `stored` bytes.
     pub(crate) fn note(&self, stored: u64) {
         let Self { dropped, text_lost, facts_differ, not_verified } = self;
@@ -115,7 +109,7 @@ impl Counts {
             "verified: {dropped} documents are dropped and {} kept: {text_lost} because text would be lost, \
              {facts_differ} because facts differ, {not_verified} because they could not be compared (texts took \
              {:.1} MB on disk)",
-            self.kept(),
+            text_lost + facts_differ + not_verified,
             stored as f64 / 1e6
         ));
         if *not_verified > 0 {

@@ -6,12 +6,13 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::lines::LinePlace;
 use super::name;
 use super::sender::{self, is_han};
 use super::words::list;
+use crate::extract::word_lists::{self, Automaton};
 
 /// A publisher, and the words that name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +28,10 @@ static CUES: LazyLock<Option<(AhoCorasick, usize)>> = LazyLock::new(|| {
 });
 
 /// The words before a publisher in a sentence in Latin letters.
-static LATIN_CUES: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(list("published by")).ok());
+static LATIN_CUES: LazyLock<Automaton<()>> = LazyLock::new(|| {
+    let cues = list("published by").iter().map(|cue| (*cue, ()));
+    word_lists::automaton(AhoCorasickKind::ContiguousNFA, cues)
+});
 
 /// Builds the tables, which are otherwise built on first use.
 pub(super) fn build_tables() {
@@ -156,7 +159,7 @@ fn latin(text: &str, place: LinePlace) -> Option<Source> {
         }
     }
     // Most lines hold none.
-    if !LATIN_CUES.as_ref()?.is_match(text) {
+    if !LATIN_CUES.as_ref()?.0.is_match(text) {
         return None;
     }
     let small = text.to_ascii_lowercase();
