@@ -12,7 +12,7 @@ use crate::canonical::{Canonical, NewCanonical, Rank};
 use crate::decision::{CanonicalPage, ClusterId, Decision};
 use crate::fault::TableFault;
 use crate::seen::SeenText;
-use crate::table::{Centroid, NearCentroid, NearestCentroids, Query};
+use crate::table::{Centroid, NearCentroid, NearestCentroids, Query, Scratch};
 use leitong_base::record::{FingerprintRecord, Outcome, Reason};
 
 /// Result of the look-up for the records of a batch.
@@ -109,6 +109,11 @@ impl Clusterer {
         Unexpired::new(&self.table, self.crawls.as_ref(), first)
     }
 
+    /// Returns the centroids that have not expired, and the memory for look-ups among them.
+    fn unexpired_now(&mut self) -> (Unexpired<'_>, &mut Scratch) {
+        (Unexpired::new(&self.table, self.crawls.as_ref(), self.first_unexpired.0), &mut self.scratch)
+    }
+
     /// Decides on one record. `matches` is the result of the look-up among the centroids that were there before
     /// its batch.
     fn decide_next(
@@ -151,8 +156,8 @@ impl Clusterer {
         text_digest: u128,
         related: Option<(Centroid, NearCentroid)>,
     ) -> Result<Decision, TableFault> {
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), self.first_unexpired.0);
-        let related = unexpired.part(query, &mut self.scratch)?.or(related);
+        let (unexpired, scratch) = self.unexpired_now();
+        let related = unexpired.part(query, scratch)?.or(related);
         let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text_digest));
         let centroid = Centroid {
             log_offset,
@@ -184,21 +189,21 @@ impl Clusterer {
         key: u128,
         matches: RecordMatches<'_>,
     ) -> Result<(Option<(Centroid, NearCentroid)>, bool), TableFault> {
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), self.first_unexpired.0);
-        let known = unexpired.with_text((query, key), matches.old_text, &mut self.scratch)?;
+        let (unexpired, scratch) = self.unexpired_now();
+        let known = unexpired.with_text((query, key), matches.old_text, scratch)?;
         if known.is_some() {
             return Ok((known, true));
         }
         if let Some(first) = matches.near.0.first().filter(|first| first.is_equal()) {
             // Centroids added since the look-up are younger, and not nearer.
-            let equal = unexpired.in_full(query, *first, &mut self.scratch)?;
+            let equal = unexpired.in_full(query, *first, scratch)?;
             if equal.is_some() {
                 return Ok((equal, false));
             }
         }
         let recent = self.table.young.find_recent(query);
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), self.first_unexpired.0);
-        Ok((unexpired.nearest(query, matches.near, recent, &mut self.scratch)?, false))
+        let (unexpired, scratch) = self.unexpired_now();
+        Ok((unexpired.nearest(query, matches.near, recent, scratch)?, false))
     }
 
     /// Makes the record's page join the cluster of a near centroid. The page becomes the canonical page if it
