@@ -11,7 +11,7 @@ use crate::kafka::session::{AssignmentId, Session, Ticket};
 use leitong_base::record::{
     Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Timestamp, Unreadable,
 };
-use leitong_cluster::log::{Entry, Sent};
+use leitong_cluster::log::{Entry, MessageOrigin};
 use leitong_graph::OneThread;
 use leitong_graph::{Cpu, Priority};
 use leitong_graph::{Flow, graph};
@@ -128,8 +128,8 @@ impl Sending {
         let previous_offset = previous.filter(|_| mistake != Some(Mistake::NamesNoPredecessor));
         // Crawlers' clocks differ, so timestamps are not monotonic.
         let timestamp_ms = Some((offset * 10 + offset * 7 % 31) as i64);
-        let sent = Sent { previous_offset, timestamp_ms, topic_id: None };
-        let bytes = Entry::encode(record, sent, "simhash");
+        let origin = MessageOrigin { previous_offset, timestamp_ms, topic_id: None };
+        let bytes = Entry::encode(record, origin, "simhash");
         self.in_flight[log_partition].push_back((bytes, ticket));
     }
 }

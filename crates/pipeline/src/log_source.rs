@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use leitong_base::record::{Place, Timestamp};
-use leitong_cluster::log::{EntryError, Sent, Unplaced};
+use leitong_cluster::log::{EntryError, MessageOrigin, Unplaced};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Limit on the number of log partitions, above any useful number.
@@ -59,8 +59,8 @@ impl LogSource {
         let previous_offset = self.sent[partition as usize].replace(offset);
         let place = Place::Message { topic: Arc::clone(&self.name), partition: 0, offset, epoch: self.epoch };
         // Time and topic id are left out, so a repeated position is never taken for one of another topic.
-        let sent = Sent { previous_offset, timestamp_ms: None, topic_id: None };
-        Ok((partition, record.at(&place, sent, self.log_time)))
+        let origin = MessageOrigin { previous_offset, timestamp_ms: None, topic_id: None };
+        Ok((partition, record.at(&place, origin, self.log_time)))
     }
 }
 

@@ -46,7 +46,7 @@ pub enum EntryError {
 
 /// The part of an [`Origin`] that a record's [`Place`] does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct MessageOrigin {
     /// See [`Origin::previous_offset`].
     pub previous_offset: Option<u64>,
     /// See [`Origin::timestamp_ms`].
@@ -59,10 +59,10 @@ impl Entry {
     /// Encodes a record of the log, whose page or dead letter comes from a message. `detector` names the detector that
     /// made its fingerprint.
     #[must_use]
-    pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
+    pub fn encode(record: LogRecord, origin: MessageOrigin, detector: &str) -> Vec<u8> {
         let message = match record {
-            LogRecord::Page(page) => from_page(*page, sent, detector),
-            LogRecord::Unreadable(unreadable) => from_unreadable(*unreadable, sent),
+            LogRecord::Page(page) => encode_page(*page, origin, detector),
+            LogRecord::Unreadable(unreadable) => encode_unreadable(*unreadable, origin),
         };
         message.encode_to_vec()
     }
@@ -84,6 +84,9 @@ impl Entry {
         let Some(proto::Source { place: Some(source::Place::Topic(place)) }) = message.source.take() else {
             return Err(broken("no source"));
         };
+        let topic_id = place
+            .topic_id
+            .map(|id| TopicId::from_bytes(&id).ok_or_else(|| broken("a topic id that is not 16 bytes long")));
         let origin = Origin {
             topic: place.topic.into(),
             partition: place.partition,
@@ -91,7 +94,7 @@ impl Entry {
             epoch: place.epoch,
             previous_offset: place.previous_offset,
             timestamp_ms: place.timestamp_ms,
-            topic_id: place.topic_id.and_then(|id| TopicId::from_bytes(&id)),
+            topic_id: topic_id.transpose()?,
         };
         let source = Place::Message {
             topic: Arc::clone(&origin.topic),
@@ -100,7 +103,7 @@ impl Entry {
             epoch: origin.epoch,
         };
         if let Some(fingerprint_record::Outcome::Unreadable(unreadable)) = message.outcome {
-            let record = LogRecord::Unreadable(Box::new(to_unreadable(unreadable, source)));
+            let record = LogRecord::Unreadable(Box::new(decode_unreadable(unreadable, source)));
             return Ok(Self { record, origin });
         }
         let record = Self::page_from_message(message, source, detector)?;
@@ -147,7 +150,7 @@ impl Entry {
             digest.map(|digest| TextDigest { digest, chars: text.chars })
         });
         let text = text.transpose().map_err(|_| broken("a text digest that is not 16 bytes long"))?;
-        let metadata = message.metadata.map(|metadata| to_metadata(metadata, &message.url));
+        let metadata = message.metadata.map(|metadata| decode_metadata(metadata, &message.url));
         Ok(FingerprintRecord {
             source,
             page_id: message.page_id,
@@ -159,7 +162,7 @@ impl Entry {
             passthrough: message.passthrough_json,
             carried: Carried::new(
                 message.carried_key.map(|key| key.to_vec()),
-                message.carried_headers.into_iter().map(from_header).collect(),
+                message.carried_headers.into_iter().map(decode_header).collect(),
             ),
             metadata: metadata.and_then(Metadata::boxed),
             text,
@@ -169,16 +172,16 @@ impl Entry {
 
     /// Returns the protobuf message of a page. Also used for pages that are stored elsewhere than in the log.
     pub fn page_message(page: FingerprintRecord, detector: &str) -> proto::FingerprintRecord {
-        from_page(page, Sent::default(), detector)
+        encode_page(page, MessageOrigin::default(), detector)
     }
 }
 
-fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::FingerprintRecord {
+fn encode_page(page: FingerprintRecord, origin: MessageOrigin, detector: &str) -> proto::FingerprintRecord {
     let Carried { key, headers } = page.carried.map(|carried| *carried).unwrap_or_default();
     proto::FingerprintRecord {
         format_version: FORMAT_VERSION,
-        source: Some(source_message(&page.source, sent)),
-        metadata: page.metadata.map(|metadata| from_metadata(*metadata, &page.url)),
+        source: Some(source_message(&page.source, origin)),
+        metadata: page.metadata.map(|metadata| encode_metadata(*metadata, &page.url)),
         page_id: page.page_id,
         url: page.url,
         corpus: page.corpus,
@@ -187,7 +190,7 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
         log_time_ms: page.log_time.map(Timestamp::as_ms),
         passthrough_json: page.passthrough,
         carried_key: key.map(Into::into),
-        carried_headers: headers.into_iter().map(to_header).collect(),
+        carried_headers: headers.into_iter().map(encode_header).collect(),
         text: page.text.map(|text| proto::TextDigest {
             digest: text.digest.to_be_bytes().to_vec().into(),
             chars: text.chars,
@@ -204,7 +207,7 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
 
 /// Encodes metadata of a page with this `url`. A canonical link to the page itself is stored as a flag, to
 /// save space.
-fn from_metadata(metadata: Metadata, url: &str) -> proto::Metadata {
+fn encode_metadata(metadata: Metadata, url: &str) -> proto::Metadata {
     let message = metadata_message(metadata);
     let is_url = message.canonical_link.as_deref() == Some(url);
     proto::Metadata {
@@ -214,7 +217,7 @@ fn from_metadata(metadata: Metadata, url: &str) -> proto::Metadata {
     }
 }
 
-fn to_metadata(message: proto::Metadata, url: &str) -> Metadata {
+fn decode_metadata(message: proto::Metadata, url: &str) -> Metadata {
     Metadata {
         publisher: message.publisher,
         credit_line: message.credit_line,
@@ -243,32 +246,32 @@ pub(crate) fn metadata_message(metadata: Metadata) -> proto::Metadata {
     }
 }
 
-fn to_header((name, value): (String, Option<Vec<u8>>)) -> proto::Header {
+fn encode_header((name, value): (String, Option<Vec<u8>>)) -> proto::Header {
     proto::Header { name, value: value.map(Into::into) }
 }
 
-fn from_header(header: proto::Header) -> (String, Option<Vec<u8>>) {
+fn decode_header(header: proto::Header) -> (String, Option<Vec<u8>>) {
     (header.name, header.value.map(|value| value.to_vec()))
 }
 
-fn from_unreadable(unreadable: Unreadable, sent: Sent) -> proto::FingerprintRecord {
+fn encode_unreadable(unreadable: Unreadable, origin: MessageOrigin) -> proto::FingerprintRecord {
     let Received { key, headers, .. } = unreadable.received.map(|received| *received).unwrap_or_default();
     proto::FingerprintRecord {
         format_version: FORMAT_VERSION,
-        source: Some(source_message(&unreadable.source, sent)),
+        source: Some(source_message(&unreadable.source, origin)),
         outcome: Some(fingerprint_record::Outcome::Unreadable(proto::Unreadable {
             cause: unreadable.cause.to_string(),
             message: unreadable.message,
             raw: unreadable.raw.map(Into::into),
             raw_bytes: unreadable.raw_bytes,
             key: key.map(Into::into),
-            headers: headers.into_iter().map(to_header).collect(),
+            headers: headers.into_iter().map(encode_header).collect(),
         })),
         ..proto::FingerprintRecord::default()
     }
 }
 
-fn to_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
+fn decode_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
     Unreadable {
         source,
         cause: Cause::from_word(&message.cause),
@@ -277,14 +280,14 @@ fn to_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
         raw_bytes: message.raw_bytes,
         received: Some(Box::new(Received {
             key: message.key.map(|key| key.to_vec()),
-            headers: message.headers.into_iter().map(from_header).collect(),
+            headers: message.headers.into_iter().map(decode_header).collect(),
             log_time: None,
         })),
     }
 }
 
-/// Encodes a place. The fields in `sent` apply only to messages of a topic.
-pub(crate) fn source_message(place: &Place, sent: Sent) -> proto::Source {
+/// Encodes a place. The fields in `origin` apply only to messages of a topic.
+pub(crate) fn source_message(place: &Place, origin: MessageOrigin) -> proto::Source {
     let file =
         |input: &str, number| source::Place::File(proto::FilePlace { input: input.to_owned(), number });
     let place = match place {
@@ -295,9 +298,9 @@ pub(crate) fn source_message(place: &Place, sent: Sent) -> proto::Source {
             partition: *partition,
             offset: *offset,
             epoch: *epoch,
-            previous_offset: sent.previous_offset,
-            timestamp_ms: sent.timestamp_ms,
-            topic_id: sent.topic_id.map(|id| id.to_bytes().to_vec().into()),
+            previous_offset: origin.previous_offset,
+            timestamp_ms: origin.timestamp_ms,
+            topic_id: origin.topic_id.map(|id| id.to_bytes().to_vec().into()),
         }),
     };
     proto::Source { place: Some(place) }
@@ -373,8 +376,8 @@ mod tests {
         {
             // Records written before topic ids were introduced have no id.
             let topic_id = previous_offset.and_then(|_| TopicId::from_bytes(&[7; 16]));
-            let sent = Sent { previous_offset, timestamp_ms: Some(12), topic_id };
-            let entry = Entry::decode(&Entry::encode(record.clone(), sent, "simhash"), &*detector);
+            let origin = MessageOrigin { previous_offset, timestamp_ms: Some(12), topic_id };
+            let entry = Entry::decode(&Entry::encode(record.clone(), origin, "simhash"), &*detector);
             let origin = Origin {
                 topic: "pages".into(),
                 partition: 3,
@@ -390,15 +393,15 @@ mod tests {
 
     #[test]
     fn a_canonical_link_to_the_page_itself_is_not_written_twice() {
-        let own = from_metadata(metadata(), "http://a/");
+        let own = encode_metadata(metadata(), "http://a/");
         assert_eq!((&own.canonical_link, own.canonical_link_is_url), (&None, true));
-        assert_eq!(to_metadata(own, "http://a/"), metadata());
-        let other = from_metadata(metadata(), "http://b/");
+        assert_eq!(decode_metadata(own, "http://a/"), metadata());
+        let other = encode_metadata(metadata(), "http://b/");
         assert_eq!(other.canonical_link.as_deref(), Some("http://a/"));
-        assert_eq!(to_metadata(other, "http://b/"), metadata());
+        assert_eq!(decode_metadata(other, "http://b/"), metadata());
         // A date that another program wrote in an unknown format is dropped.
         let odd = proto::Metadata { published_at: Some("yesterday".into()), ..proto::Metadata::default() };
-        assert_eq!(to_metadata(odd, "").boxed(), None);
+        assert_eq!(decode_metadata(odd, "").boxed(), None);
     }
 
     /// Records written by older versions lack these fields.
@@ -409,7 +412,7 @@ mod tests {
         let LogRecord::Page(with) = page(Outcome::Undecidable(Reason::NoText)) else { panic!("a page") };
         let without = FingerprintRecord { carried: None, metadata: None, ..*with };
         let record = LogRecord::Page(Box::new(without));
-        let bytes = Entry::encode(record.clone(), Sent::default(), "simhash");
+        let bytes = Entry::encode(record.clone(), MessageOrigin::default(), "simhash");
         let mut old = proto::FingerprintRecord::decode(&*bytes).expect("a message");
         assert_eq!((old.carried_key.take(), old.carried_headers.len(), old.metadata.take()), (None, 0, None));
         assert_eq!(old.encode_to_vec(), bytes);
@@ -422,9 +425,9 @@ mod tests {
     #[test]
     fn names_the_fault_of_a_broken_record() {
         let detector = leitong_fingerprint::detectors::simhash::SimHash::new(&SimHashConfig::default());
-        let good = Entry::encode(page(fingerprint(&detector)), Sent::default(), "simhash");
+        let good = Entry::encode(page(fingerprint(&detector)), MessageOrigin::default(), "simhash");
         let good = proto::FingerprintRecord::decode(&*good).expect("a message");
-        let broken: [(Change, &str); 7] = [
+        let broken: [(Change, &str); 8] = [
             (|record| record.format_version = 0, "no format version"),
             (|record| record.source = None, "no source"),
             (|record| record.outcome = None, "no outcome"),
@@ -433,6 +436,15 @@ mod tests {
                 "an unknown reason",
             ),
             (|record| record.log_time_ms = None, "no log time"),
+            (
+                |record| match record.source.as_mut() {
+                    Some(proto::Source { place: Some(source::Place::Topic(place)) }) => {
+                        place.topic_id = Some(vec![1; 15].into());
+                    }
+                    other => panic!("{other:?}"),
+                },
+                "a topic id that is not 16 bytes long",
+            ),
             (|record| record.text.as_mut().expect("a text").digest.truncate(15), "a text digest"),
             (
                 |record| match record.outcome.as_mut() {
@@ -454,7 +466,7 @@ mod tests {
     fn distinguishes_newer_records_from_broken_ones() {
         let detector =
             Box::new(leitong_fingerprint::detectors::simhash::SimHash::new(&SimHashConfig::default()));
-        let good = Entry::encode(page(fingerprint(&*detector)), Sent::default(), "simhash");
+        let good = Entry::encode(page(fingerprint(&*detector)), MessageOrigin::default(), "simhash");
         let mut message = proto::FingerprintRecord::decode(&*good).expect("a message");
         message.format_version = 99;
         assert_eq!(
@@ -467,8 +479,11 @@ mod tests {
         }
         assert!(matches!(Entry::decode(b"{}", &*detector), Err(EntryError::Broken(_))));
         assert!(matches!(Entry::decode(b"", &*detector), Err(EntryError::Broken(_))));
-        let other =
-            Entry::encode(page(Outcome::Fingerprint(vec![7; 8].into())), Sent::default(), "paragraph");
+        let other = Entry::encode(
+            page(Outcome::Fingerprint(vec![7; 8].into())),
+            MessageOrigin::default(),
+            "paragraph",
+        );
         let LogRecord::Page(page) = Entry::decode(&other, &*detector).expect("an entry").record else {
             panic!("a page");
         };

@@ -13,7 +13,7 @@ pub(crate) mod identity;
 pub(crate) mod unplaced;
 pub(crate) mod watermarks;
 
-pub use entry::{Entry, EntryError, Sent};
+pub use entry::{Entry, EntryError, MessageOrigin};
 pub use identity::{Replaced, TopicId, TopicIds, Which};
 pub use unplaced::Unplaced;
 pub use watermarks::{Admission, Origin, Watermark, Watermarks};

@@ -8,7 +8,7 @@
 
 use prost::Message;
 
-use super::entry::{Entry, EntryError, Sent, source_message};
+use super::entry::{Entry, EntryError, MessageOrigin, source_message};
 use leitong_base::proto::{self, FORMAT_VERSION, fingerprint_record};
 use leitong_base::record::{FingerprintRecord, Place, Timestamp};
 use leitong_fingerprint::Detector;
@@ -62,8 +62,8 @@ impl Unplaced {
     /// Returns the bytes of the record for the log. The page was read at `source`. `log_time` is used if the
     /// time of the fetch is unknown.
     #[must_use]
-    pub fn at(mut self, source: &Place, sent: Sent, log_time: Timestamp) -> Vec<u8> {
-        self.0.source = Some(source_message(source, sent));
+    pub fn at(mut self, source: &Place, origin: MessageOrigin, log_time: Timestamp) -> Vec<u8> {
+        self.0.source = Some(source_message(source, origin));
         self.0.log_time_ms.get_or_insert(log_time.as_ms());
         self.0.encode_to_vec()
     }

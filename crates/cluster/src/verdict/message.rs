@@ -4,7 +4,7 @@ use prost::Message;
 
 use super::{Relation, Verdict};
 use crate::ClusterId;
-use crate::log::entry::{Sent, metadata_message, source_message};
+use crate::log::entry::{MessageOrigin, metadata_message, source_message};
 use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::{Reason, Timestamp};
 
@@ -30,7 +30,7 @@ impl Verdict {
             fingerprint: self.fingerprint.as_deref().map(|hex| from_hex(hex).into()),
             text_digest: self.text_digest.as_deref().map(|hex| from_hex(hex).into()),
             text_chars: self.text_chars,
-            source: Some(source_message(&self.source, Sent::default())),
+            source: Some(source_message(&self.source, MessageOrigin::default())),
             log_partition: self.log_partition,
             log_offset: self.log_offset,
             fetched_at_ms: self.fetched_at.map(Timestamp::as_ms),

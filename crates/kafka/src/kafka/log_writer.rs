@@ -21,7 +21,7 @@ use crate::kafka::page_session::Shared;
 use crate::kafka::pages::PageOrigin;
 use crate::kafka::polled::PolledProducer;
 use leitong_base::record::LogRecord;
-use leitong_cluster::log::{Entry, Sent};
+use leitong_cluster::log::{Entry, MessageOrigin};
 use leitong_graph::telemetry::metrics;
 use leitong_graph::telemetry::traces::{self, page::PageTrace};
 use leitong_pipeline::config::kafka::KafkaConfig;
@@ -103,7 +103,8 @@ impl LogProducer {
                 None => return true, // assigned to another instance by now
             }
         };
-        let bytes = Entry::encode(record, Sent { previous_offset, timestamp_ms, topic_id }, self.detector);
+        let bytes =
+            Entry::encode(record, MessageOrigin { previous_offset, timestamp_ms, topic_id }, self.detector);
         let context = trace.as_mut().map(|trace| trace.sending());
         let sent = Box::new(InFlight { ticket, trace });
         let mut message: BaseRecord<'_, (), [u8], Box<InFlight>> =

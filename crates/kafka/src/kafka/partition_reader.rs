@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::message::{BorrowedMessage, Message};
 use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::{Offset, TopicPartitionList};
@@ -106,21 +106,10 @@ impl Reader for PartitionReader {
             None => Ok(Step::Nothing),
             Some(Ok(message)) => Ok(Step::Record(message)),
             Some(Err(KafkaError::PartitionEOF(_))) => Ok(Step::End),
-            Some(Err(KafkaError::MessageConsumptionFatal(error))) => {
-                Err(refused!("cannot read {}: {error}", self.name()))
-            }
+            Some(Err(error)) if is_final(&error) => Err(refused!("cannot read {}: {error}", self.name())),
             Some(Err(error)) => {
-                use rdkafka::error::RDKafkaErrorCode as Code;
-                match error.rdkafka_error_code() {
-                    // The records are gone. librdkafka repeats what fails for other reasons.
-                    Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition) => {
-                        Err(refused!("cannot continue to read {}: {error}", self.name()))
-                    }
-                    _ => {
-                        tracing::debug!(%error, partition = self.name(), "waiting for the broker");
-                        Ok(Step::Nothing)
-                    }
-                }
+                tracing::debug!(%error, partition = self.name(), "waiting for the broker");
+                Ok(Step::Nothing)
             }
         }
     }
@@ -128,6 +117,16 @@ impl Reader for PartitionReader {
     fn name(&self) -> String {
         format!("{}[{}]", self.topic, self.partition)
     }
+}
+
+/// Returns true if no later poll can continue: the records or the topic are gone, or the client is broken. librdkafka
+/// repeats what fails for other reasons.
+fn is_final(error: &KafkaError) -> bool {
+    matches!(error, KafkaError::MessageConsumptionFatal(_))
+        || matches!(
+            error.rdkafka_error_code(),
+            Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition)
+        )
 }
 
 impl Drop for PartitionReader {
@@ -167,19 +166,41 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_reader_waits_for_brokers_and_fails_if_records_or_the_topic_are_gone() {
+        for (code, expected) in [
+            (Code::OffsetOutOfRange, true),
+            (Code::AutoOffsetReset, true),
+            (Code::UnknownTopicOrPartition, true),
+            (Code::AllBrokersDown, false),
+            (Code::BrokerTransportFailure, false),
+            (Code::NotLeaderForPartition, false),
+            (Code::TopicAuthorizationFailed, false),
+        ] {
+            assert_eq!(is_final(&KafkaError::MessageConsumption(code)), expected, "{code:?}");
+        }
+        assert!(is_final(&KafkaError::MessageConsumptionFatal(Code::Fenced)));
+    }
+
     /// The brokers are librdkafka's own: this is about what a client does to itself.
     #[test]
     fn a_reader_that_begins_again_and_is_dropped_at_once_ends_normally() {
         let brokers = MockCluster::new(1).expect("brokers");
         brokers.create_topic("log", 1, 1).expect("a topic");
         let config = KafkaConfig { bootstrap_servers: brokers.bootstrap_servers(), ..KafkaConfig::default() };
+        let read_to_end = |reader: &PartitionReader| {
+            let steps = (0..600).map(|_| reader.next(Duration::from_millis(100)).expect("no error"));
+            assert!(steps.into_iter().any(|step| matches!(step, Step::End)), "no end within 600 polls");
+        };
         for round in 0..60 {
             let reader = PartitionReader::new(&config, "log", 0, ReadMode::ToEnd).expect("a reader");
             reader.begin(0).expect("begun");
-            while round % 2 == 0 && !matches!(reader.next(Duration::from_millis(100)), Ok(Step::End)) {}
+            if round % 2 == 0 {
+                read_to_end(&reader);
+            }
             reader.begin(0).expect("begun again");
             if round % 3 == 0 {
-                while !matches!(reader.next(Duration::from_millis(100)), Ok(Step::End)) {}
+                read_to_end(&reader);
             }
         }
     }
