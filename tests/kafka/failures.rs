@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::broker::crawler::Crawler;
+use crate::broker::topics::{self, Row};
 use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{Brokers, bootstrap, wait_until};
+use crate::common::article;
 
 /// Fast failure detection, and transactions with an equally short timeout.
 fn fast() -> String {
@@ -50,6 +52,42 @@ fn brokers_die_one_after_the_other() {
         assert_eq!(worker.terminate(), 0, "{}", worker.log());
     }
     installation.assert_exactly_once(&rows);
+}
+
+/// librdkafka passes over a damaged batch of records, and goes on behind it.
+#[test]
+fn damaged_records_are_never_passed_over() {
+    let brokers = Brokers::start(1);
+    let one_partition = "[kafka.create]\npage_partitions = 1\nlog_partitions = 1\n";
+    let installation = Installation::new(&brokers.bootstrap(), "damaged", one_partition);
+    let page = |i: usize| vec![Row::page(0, &format!("p{i}"), &article(i * 7 % 500, 25))];
+    let told = |log: &str| log.contains("BadMessage") && log.contains("find the damaged records");
+    // Each page is a batch of its own, in each topic.
+    let mut worker = installation.worker(&[]);
+    (0..3).for_each(|i| installation.feed(&page(i), i + 1));
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
+    brokers.damage(&installation.topic("verdicts"), 0);
+    let tap = installation.leitong(&["tap", "--from", "beginning", "--to-end"]);
+    assert!(tap.status == 1 && told(&tap.stderr), "{} {}", tap.status, tap.stderr);
+    let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
+    for i in 3..5 {
+        installation.produce(&page(i));
+        wait_until("a record in the log", || {
+            topics::read_all(&brokers.bootstrap(), &installation.topic("log")).len() > i
+        });
+    }
+    brokers.damage(&installation.topic("log"), 3);
+    let mut owner = installation.worker(&["--role", "cluster"]);
+    wait_until(format_args!("the owner tells:\n{}", owner.latest()), || told(&owner.plain_log()));
+    assert_eq!(owner.metric("leitong_log_records_taken_total"), 0.0, "the good record behind it waits");
+    owner.kill();
+    assert_eq!(fingerprint.terminate(), 0, "{}", fingerprint.log());
+    installation.produce(&page(5));
+    installation.produce(&page(6));
+    brokers.damage(&installation.topic("pages"), 5);
+    let mut worker = installation.worker(&["--role", "fingerprint"]);
+    assert_eq!(worker.wait(), 1, "{}", worker.log());
+    assert!(told(&worker.plain_log()), "{}", worker.plain_log());
 }
 
 #[test]

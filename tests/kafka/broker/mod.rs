@@ -15,6 +15,7 @@ use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use std::fs::{self, File};
 use std::net::TcpStream;
+use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -163,6 +164,24 @@ impl Brokers {
         let Ok(metadata) = asked else { return false };
         let partitions = metadata.topics()[0].partitions();
         !partitions.is_empty() && partitions.iter().all(|p| p.isr().len() == self.nodes.len())
+    }
+
+    /// Changes a byte in a batch of records, counted from 0, of the topic's first partition that has so many. The
+    /// topic is on the first broker.
+    pub(crate) fn damage(&self, topic: &str, batch: usize) {
+        let end_of = |bytes: &[u8], begin: usize| {
+            let length = bytes.get(begin + 8..begin + 12)?.try_into().map(u32::from_be_bytes).ok()?;
+            Some(begin + 12 + length as usize)
+        };
+        let last_byte = (0..16).find_map(|partition| {
+            let file = self.folder.path().join(format!("data0/{topic}-{partition}/00000000000000000000.log"));
+            let bytes = fs::read(&file).ok()?;
+            let end = (0..=batch).try_fold(0, |begin, _| end_of(&bytes, begin))?;
+            Some((file, end - 1, bytes[end - 1]))
+        });
+        let (file, at, byte) = last_byte.expect("a partition with so many batches");
+        let file = File::options().write(true).open(file).expect("opened");
+        file.write_all_at(&[byte ^ 0x55], at as u64).expect("written");
     }
 
     fn spawn(&mut self, i: usize) {

@@ -112,6 +112,16 @@ where
     })
 }
 
+/// Returns advice if an error means that records are damaged, or in a format that librdkafka does not know. It would
+/// pass over such records, so a reader must stop.
+pub(crate) fn advice_on_damage(error: &KafkaError) -> Option<&'static str> {
+    use rdkafka::error::RDKafkaErrorCode::{BadCompression, BadMessage, NotImplemented};
+    matches!(error.rdkafka_error_code(), Some(BadMessage | BadCompression | NotImplemented)).then_some(
+        "; find the damaged records with kafka-dump-log on a broker, and restore that replica, or delete the records up \
+         to there",
+    )
+}
+
 /// Returns the version of librdkafka.
 pub fn library_version() -> String {
     rdkafka::util::get_rdkafka_version().1
@@ -259,6 +269,8 @@ fn consumer(
         ("max.partition.fetch.bytes", "1048576"),
         // A full queue is checked again soon. By default, fetching would pause for a second.
         ("fetch.queue.backoff.ms", "20"),
+        // As Java clients do. Without it, damaged records are read as they are.
+        ("check.crcs", "true"),
         ("statistics.interval.ms", STATISTICS_MS),
         ANSWER,
     ];

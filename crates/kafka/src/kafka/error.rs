@@ -1,7 +1,6 @@
 //! The errors that end a stage, a look at a topic, or a request to brokers.
 
 use std::error::Error as StdError;
-use std::ffi::NulError;
 use std::io;
 use std::num::TryFromIntError;
 
@@ -23,7 +22,7 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A step failed, or brokers, topics and tables are not as they should be.
+    /// A step failed, as its text says. No caller tells these apart.
     #[error(transparent)]
     Step(#[from] StepError),
     /// The client library or a broker reports an error.
@@ -37,14 +36,21 @@ pub enum Error {
     Replaced(#[from] Replaced),
     /// A committed offset is after the end of its topic.
     #[error(transparent)]
-    TopicReplaced(#[from] TopicReplaced),
+    CommittedPastEnd(#[from] CommittedPastEnd),
     /// A changelog does not fit, or is damaged.
     #[error(transparent)]
     Restore(#[from] RestoreError),
     /// The changelog no longer has the records that a table needs next.
-    #[error("the changelog {0}")]
-    Behind(String),
-    /// A client cannot be created, or another part of the program failed.
+    #[error(
+        "the changelog begins at offset {start}, but only the records before offset {next_offset} were read"
+    )]
+    Behind {
+        /// The offset of the first record of the changelog.
+        start: u64,
+        /// The offset of the next record to read.
+        next_offset: u64,
+    },
+    /// Any other failure: of a client that cannot be created, a file, another part of the program.
     #[error(transparent)]
     Part(Box<dyn StdError + Send + Sync>),
 }
@@ -56,7 +62,7 @@ pub enum Error {
      {high}: it was deleted and created again, or truncated, and its new pages would count as already read; \
      raise kafka.epoch to process all pages of the topic"
 )]
-pub struct TopicReplaced {
+pub struct CommittedPastEnd {
     pub(super) topic: String,
     pub(super) partition: u32,
     pub(super) committed: i64,
@@ -77,6 +83,9 @@ pub enum ClientError {
     /// The client library cannot start.
     #[error("kafka.properties: librdkafka cannot create a client with these properties: {0}")]
     Start(String),
+    /// The machine has no thread for the client.
+    #[error("cannot start a thread for the client: {0}")]
+    Thread(io::Error),
 }
 
 macro_rules! parts {
@@ -92,7 +101,6 @@ parts!(
     ClientError,
     TryFromIntError,
     io::Error,
-    NulError,
     DecodeError,
     serde_json::Error,
     leitong_graph::Error,

@@ -1,7 +1,8 @@
 //! Reads one partition of a topic in order, from a given offset on: the log for its owner, the changelog for
 //! a restore.
 //!
-//! The reader belongs to no group, so the partition cannot be revoked from it. Several instances may read a
+//! The reader belongs to no group, so the partition cannot be revoked from it; it only asks for the offset that the
+//! cluster stage's group has committed. Several instances may read a
 //! partition at the same time. For the log, the transactional id decides which of them may write
 //! (`worker/owner/take_over.rs`).
 
@@ -32,20 +33,21 @@ pub(crate) struct PartitionReader {
 }
 
 impl PartitionReader {
-    /// Creates a reader of `partition` of `topic`. [`Reader::begin`] tells it where to begin. If it reads only
-    /// committed records of the log or the changelog, its lag and queue are exported as metrics.
+    /// Creates a reader of `partition` of `topic`. [`Reader::begin`] tells it where to begin. A reader of
+    /// the log or the changelog exports its lag and queue as metrics, if it follows or restores.
     ///
     /// # Errors
     /// Fails if the client cannot be created.
     pub(crate) fn new(config: &KafkaConfig, topic: &str, partition: u32, mode: ReadMode) -> Result<Self> {
         let settings = match mode {
-            ReadMode::ToEnd => client::partition_reader(config),
+            ReadMode::ToEnd | ReadMode::Restoring => client::partition_reader(config),
             ReadMode::Following => client::partition_follower(config),
             ReadMode::Uncommitted => client::uncommitted_reader(config),
         };
-        let topics =
-            [(&config.topics.fingerprints, "log-fetch"), (&config.topics.centroids, "changelog-fetch")];
-        let queue = topics.into_iter().find(|(name, _)| *name == topic && mode != ReadMode::Uncommitted);
+        let topics = &config.topics;
+        let queue = [(&topics.fingerprints, "log-fetch"), (&topics.centroids, "changelog-fetch")]
+            .into_iter()
+            .find(|(name, _)| *name == topic && matches!(mode, ReadMode::Restoring | ReadMode::Following));
         let events = ClientEvents::new("reader");
         let events = match queue {
             Some((_, queue)) => events.lag_of(topic).queue(queue, partition.to_string()),
@@ -87,14 +89,10 @@ impl Reader for PartitionReader {
     fn committed(&self) -> Result<Option<u64>> {
         let mut wanted = TopicPartitionList::new();
         wanted.add_partition(&self.topic, self.partition);
-        let committed = self.consumer.committed_offsets(wanted, CALL_TIMEOUT).with_context(|| {
-            format!("brokers did not answer about the committed offset of {}", self.name())
-        })?;
-        let element = committed.elements_for_topic(&self.topic).into_iter().next();
-        let element = element.with_context(|| {
-            format!("the answer of the brokers about committed offsets lacks {}", self.name())
-        })?;
-        element.error().with_context(|| format!("brokers gave no committed offset of {}", self.name()))?;
+        let told = || format!("brokers gave no committed offset of {}", self.name());
+        let committed = self.consumer.committed_offsets(wanted, CALL_TIMEOUT).with_context(told)?;
+        let element = committed.elements_for_topic(&self.topic).into_iter().next().with_context(told)?;
+        element.error().with_context(told)?;
         match element.offset() {
             Offset::Offset(offset) => Ok(Some(u64::try_from(offset)?)),
             _ => Ok(None),
@@ -106,9 +104,18 @@ impl Reader for PartitionReader {
             None => Ok(Step::Nothing),
             Some(Ok(message)) => Ok(Step::Record(message)),
             Some(Err(KafkaError::PartitionEOF(_))) => Ok(Step::End),
-            Some(Err(error)) if is_final(&error) => Err(refused!("cannot read {}: {error}", self.name())),
+            Some(Err(error)) if is_final(&error) => {
+                let advice = client::advice_on_damage(&error).unwrap_or_default();
+                Err(refused!("cannot read {}: {error}{advice}", self.name()))
+            }
             Some(Err(error)) => {
-                tracing::debug!(%error, partition = self.name(), "waiting for the broker");
+                // librdkafka tells of broken connections itself, and of anything else once.
+                match error.rdkafka_error_code() {
+                    Some(Code::AllBrokersDown | Code::BrokerTransportFailure | Code::OperationTimedOut) => {
+                        tracing::debug!(%error, partition = self.name(), "waiting for the broker");
+                    }
+                    _ => tracing::warn!(%error, partition = self.name(), "the broker gives no records"),
+                }
                 Ok(Step::Nothing)
             }
         }
@@ -119,10 +126,11 @@ impl Reader for PartitionReader {
     }
 }
 
-/// Returns true if no later poll can continue: the records or the topic are gone, or the client is broken. librdkafka
-/// repeats what fails for other reasons.
+/// Returns true if no later poll can continue: the records or the topic are gone, records are damaged, or the client is
+/// broken. librdkafka repeats what fails for other reasons.
 fn is_final(error: &KafkaError) -> bool {
     matches!(error, KafkaError::MessageConsumptionFatal(_))
+        || client::advice_on_damage(error).is_some()
         || matches!(
             error.rdkafka_error_code(),
             Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition)
@@ -140,7 +148,7 @@ impl Drop for PartitionReader {
 
 impl Record for BorrowedMessage<'_> {
     fn offset(&self) -> u64 {
-        u64::try_from(Message::offset(self)).unwrap_or(0)
+        u64::try_from(Message::offset(self)).expect("brokers count offsets from 0")
     }
 
     fn timestamp_ms(&self) -> Option<i64> {
@@ -167,11 +175,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_waits_for_brokers_and_fails_if_records_or_the_topic_are_gone() {
+    fn a_reader_waits_for_brokers_and_fails_if_records_are_gone_or_damaged() {
         for (code, expected) in [
             (Code::OffsetOutOfRange, true),
             (Code::AutoOffsetReset, true),
             (Code::UnknownTopicOrPartition, true),
+            (Code::BadMessage, true),
+            (Code::BadCompression, true),
+            (Code::NotImplemented, true),
             (Code::AllBrokersDown, false),
             (Code::BrokerTransportFailure, false),
             (Code::NotLeaderForPartition, false),

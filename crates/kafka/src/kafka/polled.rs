@@ -40,7 +40,7 @@ impl<C: ProducerContext + 'static> PolledProducer<C> {
                     polled.poll(STEP);
                 }
             })
-            .map_err(|error| ClientError::Start(error.to_string()))?;
+            .map_err(ClientError::Thread)?;
         Ok(Self { producer, stop })
     }
 }

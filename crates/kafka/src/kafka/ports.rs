@@ -31,7 +31,9 @@ pub(crate) enum Step<M> {
 pub(crate) enum ReadMode {
     /// The committed records up to the end.
     ToEnd,
-    /// The committed records, and then new ones.
+    /// The same for a table that is restored; the lag is exported.
+    Restoring,
+    /// The committed records, and then new ones; the lag is exported.
     Following,
     /// All records up to the end, uncommitted ones too.
     Uncommitted,

@@ -170,6 +170,9 @@ impl Tail {
             }
             Some(Err(error)) => {
                 use RDKafkaErrorCode as Code;
+                if let Some(advice) = client::advice_on_damage(&error) {
+                    return Err(refused!("cannot read topic {}: {error}{advice}", self.topic));
+                }
                 match error.rdkafka_error_code() {
                     Some(
                         Code::UnknownTopicOrPartition

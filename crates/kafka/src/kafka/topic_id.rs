@@ -146,7 +146,11 @@ fn answer<C: ClientContext>(
     options: Options,
 ) -> Result<Owned<sys::rd_kafka_event_t>> {
     let rk = client.native_ptr();
-    let names: Vec<CString> = topics.iter().map(|name| CString::new(*name)).collect::<Result<_, _>>()?;
+    let names: Vec<CString> = topics
+        .iter()
+        .map(|name| CString::new(*name))
+        .collect::<Result<_, _>>()
+        .context("a topic's name contains NUL")?;
     let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
     // SAFETY: `rk` is the handle of `client`, which is borrowed during this whole function. `pointers` has
     // the given number of strings, each ends in a NUL, and both live to the end of this function. librdkafka

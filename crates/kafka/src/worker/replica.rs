@@ -9,11 +9,6 @@ use std::time::Instant;
 use super::disk::DiskTable;
 use leitong_cluster::changelog::{POSITION_KEY, Restoration, RestoreError};
 
-/// Describes a changelog whose first record, at offset `start`, comes after the next one to read.
-pub(super) fn late_start(start: u64, next_offset: u64) -> String {
-    format!("begins at offset {start}, but only the records before offset {next_offset} were read")
-}
-
 /// A table that follows the changelog.
 pub(crate) struct TableReplica {
     pub(crate) restoration: Restoration,

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use super::ports::World;
 use super::registry::KeptRecord;
-use super::replica::late_start;
 use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::error::{Error, Result};
@@ -43,12 +42,10 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
             continue;
         }
         let ended = follow_until_owned(role, partition, stop);
-        let topic = &role.config.kafka.topics.centroids;
-        metrics::lag(topic, i32::try_from(partition).unwrap_or(i32::MAX), 0);
         metrics::STANDBY_CENTROIDS.set_of(partition, 0.0);
         match ended {
             Ok(()) => {}
-            Err(why @ (Error::Restore(_) | Error::Behind(_))) => {
+            Err(why @ (Error::Restore(_) | Error::Behind { .. })) => {
                 // Brokers may have deleted records during the reading. The next owner checks this more
                 // closely.
                 tracing::warn!(
@@ -91,7 +88,7 @@ fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &St
     }
     let bounds = changelog.bounds()?;
     if next_offset < bounds.0 {
-        return Err(Error::Behind(late_start(bounds.0, next_offset)));
+        return Err(Error::Behind { start: bounds.0, next_offset });
     }
     changelog.begin(next_offset)?;
     let mut transaction = Vec::new();

@@ -48,7 +48,11 @@ impl From<StepError> for Trouble {
 
 impl From<ClientError> for Trouble {
     fn from(error: ClientError) -> Self {
-        Self::Refused(error.to_string())
+        match error {
+            // Threads may be free again soon.
+            ClientError::Thread(_) => Self::Transient(error.into()),
+            _ => Self::Refused(error.to_string()),
+        }
     }
 }
 

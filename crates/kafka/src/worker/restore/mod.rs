@@ -26,7 +26,7 @@ use super::disk::DiskTable;
 use super::owner::owned::OwnedPartition;
 use super::owner::trouble::Trouble;
 use super::ports::World;
-use super::replica::{TableReplica, late_start};
+use super::replica::TableReplica;
 use crate::kafka::error::Error;
 use crate::kafka::ports::{ReadMode, Reader, Record};
 use crate::worker::log_partition::LogPartition;
@@ -103,7 +103,7 @@ pub(super) fn restore<W: World>(
     owned.world().ask_topic_ids()?;
     owned.world().verify_table()?;
     let changelog =
-        owned.world().reader(&owned.config().kafka.topics.centroids, owned.partition, ReadMode::ToEnd)?;
+        owned.world().reader(&owned.config().kafka.topics.centroids, owned.partition, ReadMode::Restoring)?;
     for source in Source::ALL {
         let began = owned.world().now();
         let start = match source {
@@ -191,8 +191,8 @@ fn read_on<W: World>(
                 // need them.
                 match changelog.bounds() {
                     Ok((start, _)) if start > table.next_offset => {
-                        let why = format!("it {}", late_start(start, table.next_offset));
-                        return Err(RestoreError::Damaged(why));
+                        let why = Error::Behind { start, next_offset: table.next_offset };
+                        return Err(RestoreError::Damaged(why.to_string()));
                     }
                     _ if owned.world().wait(&owned.stop, RETRY_PAUSE) => return Ok(false),
                     _ => {}
