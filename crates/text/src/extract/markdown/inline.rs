@@ -217,7 +217,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 fn destination(page: &Page<'_>, link: Segment) -> Option<String> {
-    page.base.destination(&decoded(page, link))
+    page.base.destination(&entities::decoded_link(&page.html[link.range()]))
 }
 
 fn decoded(page: &Page<'_>, segment: Segment) -> String {

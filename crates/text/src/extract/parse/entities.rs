@@ -13,25 +13,27 @@ const NAME_BYTES_MAX: usize = 33;
 /// Length in bytes of the longest name that may lack its semicolon.
 const BARE_NAME_BYTES_MAX: usize = 7;
 
-/// All names of the standard, each with `&` and, if it has one, its semicolon.
+/// All names of the standard, each with `&`; 106 are there twice, with a semicolon and without one.
 static NAMES: LazyLock<HashMap<&'static [u8], &'static str>> =
     LazyLock::new(|| entities::ENTITIES.iter().map(|e| (e.entity.as_bytes(), e.characters)).collect());
 
-/// Builds the table, which is otherwise built on first use.
+/// Builds the table, so that the first page does not wait for it.
 pub(in crate::extract) fn build_table() {
     LazyLock::force(&NAMES);
 }
 
-/// The characters of a reference, and its length in bytes.
-pub(in crate::extract) enum Reference {
-    /// Characters of a named reference.
-    Named(&'static str, usize),
-    /// A numbered character.
-    Number(char, usize),
+/// What a reference stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::extract) enum Characters {
+    /// The one or two characters of a name.
+    Named(&'static str),
+    /// The character of a number.
+    Numbered(char),
 }
 
-/// Returns the reference at the start of `text`, which begins with `&`; `None` if the `&` is not part of a reference.
-pub(in crate::extract) fn reference(text: &[u8]) -> Option<Reference> {
+/// Returns the characters of the reference at the start of `text`, which begins with `&`, and its length in bytes; `None`
+/// if the `&` is not part of a reference.
+pub(in crate::extract) fn reference(text: &[u8]) -> Option<(Characters, usize)> {
     match text.get(1)? {
         b'#' => number(text),
         first if first.is_ascii_alphabetic() => name(text),
@@ -39,8 +41,8 @@ pub(in crate::extract) fn reference(text: &[u8]) -> Option<Reference> {
     }
 }
 
-fn name(text: &[u8]) -> Option<Reference> {
-    // These seven are nearly all references on real pages, and need no table.
+fn name(text: &[u8]) -> Option<(Characters, usize)> {
+    // The most frequent ones need no table.
     for (name, characters) in [
         ("&nbsp;", "\u{a0}"),
         ("&amp;", "&"),
@@ -51,21 +53,20 @@ fn name(text: &[u8]) -> Option<Reference> {
         ("&rdquo;", "\u{201d}"),
     ] {
         if text.starts_with(name.as_bytes()) {
-            return Some(Reference::Named(characters, name.len()));
+            return Some((Characters::Named(characters), name.len()));
         }
     }
     let letters = text[1..].iter().take(NAME_BYTES_MAX).take_while(|b| b.is_ascii_alphanumeric()).count();
+    let named = |length: usize| Some((Characters::Named(NAMES.get(&text[..length])?), length));
     if text.get(1 + letters) == Some(&b';')
-        && let Some(characters) = NAMES.get(&text[..letters + 2])
+        && let Some(found) = named(letters + 2)
     {
-        return Some(Reference::Named(characters, letters + 2));
+        return Some(found);
     }
-    let bare = (2..=letters.min(BARE_NAME_BYTES_MAX)).rev();
-    bare.map(|length| length + 1)
-        .find_map(|length| Some(Reference::Named(NAMES.get(&text[..length])?, length)))
+    (3..=(letters + 1).min(BARE_NAME_BYTES_MAX)).rev().find_map(named)
 }
 
-fn number(text: &[u8]) -> Option<Reference> {
+fn number(text: &[u8]) -> Option<(Characters, usize)> {
     let hexadecimal = matches!(text.get(2), Some(b'x' | b'X'));
     let (start, radix) = if hexadecimal { (3, 16) } else { (2, 10) };
     let mut code = 0_u32;
@@ -78,7 +79,7 @@ fn number(text: &[u8]) -> Option<Reference> {
         return None;
     }
     let end = at + usize::from(text.get(at) == Some(&b';'));
-    Some(Reference::Number(character(code), end))
+    Some((Characters::Numbered(character(code)), end))
 }
 
 /// Returns the character of a number, with the standard's table for C1 controls.
@@ -92,27 +93,7 @@ fn character(code: u32) -> char {
 
 /// Appends `text` with its references replaced.
 pub(in crate::extract) fn decode_into(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = match reference(rest.as_bytes()) {
-            Some(Reference::Named(characters, length)) => {
-                out.push_str(characters);
-                length
-            }
-            Some(Reference::Number(character, length)) => {
-                out.push(character);
-                length
-            }
-            None => {
-                out.push('&');
-                1
-            }
-        };
-        rest = &rest[length..];
-    }
-    out.push_str(rest);
+    append(text, |_, _| true, out);
 }
 
 /// Returns `text` with its references replaced.
@@ -120,6 +101,38 @@ pub(in crate::extract) fn decoded(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     decode_into(text, &mut decoded);
     decoded
+}
+
+/// Returns the link in an attribute with its references replaced. There, a name without a semicolon is none before `=`, a
+/// letter or a digit: `?a=1&section=2` has no `&sect`.
+pub(in crate::extract) fn decoded_link(link: &str) -> String {
+    let is_reference = |reference: &[u8], next: Option<&u8>| {
+        reference.ends_with(b";")
+            || reference[1] == b'#'
+            || !next.is_some_and(|next| *next == b'=' || next.is_ascii_alphanumeric())
+    };
+    let mut decoded = String::with_capacity(link.len());
+    append(link, is_reference, &mut decoded);
+    decoded
+}
+
+/// Appends `text` with those references replaced that are some, given their bytes and the byte behind them.
+fn append(text: &str, is_reference: impl Fn(&[u8], Option<&u8>) -> bool, out: &mut String) {
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let bytes = rest.as_bytes();
+        let found =
+            reference(bytes).filter(|(_, length)| is_reference(&bytes[..*length], bytes.get(*length)));
+        let (characters, length) = found.unwrap_or((Characters::Numbered('&'), 1));
+        match characters {
+            Characters::Named(characters) => out.push_str(characters),
+            Characters::Numbered(character) => out.push(character),
+        }
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
 }
 
 #[cfg(test)]
@@ -131,7 +144,6 @@ mod tests {
         assert_eq!(decoded("a &amp; b &lt;c&gt; &quot;d&quot;"), "a & b <c> \"d\"");
         assert_eq!(decoded("&#20013;&#x6587;&#X6587"), "中文文");
         assert_eq!(decoded("&copy 2026 &copy; &eacute;t&eacute"), "© 2026 © été");
-        assert_eq!(decoded("&CounterClockwiseContourIntegral;&NotEqualTilde;"), "∳≂\u{338}");
         assert_eq!(decoded("&#150; &#0; &#xD800; &#99999999999;"), "– \u{fffd} \u{fffd} \u{fffd}");
     }
 
@@ -143,7 +155,22 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_bare_name_is_found() {
+    fn links_keep_parameters_that_begin_like_names() {
+        let link = "?a=1&section=2&copy=3&param=4";
+        assert_eq!(decoded_link(link), link);
+        assert_eq!(decoded_link("?a=1&amp;section=2&#38;b&copy"), "?a=1&section=2&b©");
+        assert_eq!(decoded("?a=1&section"), "?a=1§ion", "in text, names end where they can");
+    }
+
+    #[test]
+    fn every_name_of_the_standard_is_decoded() {
+        for entity in &entities::ENTITIES {
+            assert_eq!(decoded(entity.entity), entity.characters, "{}", entity.entity);
+        }
+    }
+
+    #[test]
+    fn the_length_limits_are_those_of_the_table() {
         let longest =
             entities::ENTITIES.iter().filter(|e| !e.entity.ends_with(';')).map(|e| e.entity.len()).max();
         assert_eq!(longest, Some(BARE_NAME_BYTES_MAX));

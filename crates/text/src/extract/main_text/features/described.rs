@@ -9,7 +9,7 @@
 use crate::extract::main_text::features::share;
 use crate::extract::main_text::json::Json;
 use crate::extract::main_text::linked_text::{article_bodies, article_body, steps};
-use crate::extract::parse::entities::{Reference, reference};
+use crate::extract::parse::entities::{Characters, reference};
 
 /// Length in bytes of the windows in which letters are compared: five Chinese characters, or three English words.
 const WINDOW: usize = 15;
@@ -196,8 +196,8 @@ fn read_letters(text: &[u8], most: usize, letters: &mut Vec<u8>) {
                 end.map_or(1, |end| end + 1)
             }
             b'&' => match reference(&text[at..]) {
-                Some(Reference::Named(_, length)) => length,
-                Some(Reference::Number(character, length)) => {
+                Some((Characters::Named(_), length)) => length,
+                Some((Characters::Numbered(character), length)) => {
                     push(character, letters);
                     length
                 }

@@ -65,7 +65,7 @@ pub(super) fn find(html: &str) -> impl Iterator<Item = Link<'_>> {
 impl Link<'_> {
     /// Returns the link with character references decoded.
     pub(super) fn href(&self) -> String {
-        entities::decoded(self.href)
+        entities::decoded_link(self.href)
     }
 
     /// Returns the label of the link: its text, else its `rel`.
