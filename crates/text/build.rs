@@ -32,8 +32,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// characters in ideographic words (4), and these characters (4 each), in descending order of frequency. Then the
 /// number of distinct frequencies (4), and these (8 each), in descending order. Then each ideographic word: one byte
 /// with the number of characters that it shares with the start of the word before (upper half) and the number of its
-/// further characters minus one (lower half), the index of its frequency, and the indices of its further characters
-/// (2 each). Words are sorted by these indices, so prefixes are inserted one after the other.
+/// further characters minus one (lower half); and in 7 bits a byte, as protobuf has them, the index of its frequency from
+/// the end of the list, how much the index of its first further character is above that of the word before, and the
+/// indices of the others. Words are sorted by these indices, so prefixes are inserted one after the other. (With 2 bytes
+/// for each index, the program would be 0.6 MB larger.)
 fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -78,10 +80,20 @@ fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
             .into());
         }
         compiled.push(u8::try_from(common << 4 | (more.len() - 1))?);
-        compiled.extend([*frequency].iter().chain(more).flat_map(|number| number.to_le_bytes()));
+        push_varint(usize::from(*frequency).abs_diff(frequencies.len() - 1), &mut compiled);
+        push_varint(usize::from(more[0] - before.get(common).copied().unwrap_or(0)), &mut compiled);
+        more[1..].iter().for_each(|place| push_varint(usize::from(*place), &mut compiled));
         before = word;
     }
     Ok(compiled)
+}
+
+fn push_varint(mut number: usize, bytes: &mut Vec<u8>) {
+    while number > 0x7f {
+        bytes.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
 }
 
 /// Returns the path of the dictionary that comes with jieba-rs. The library does not export it, so it is read from the

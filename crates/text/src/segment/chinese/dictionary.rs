@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use leitong_base::varint::take_varint;
+
 use super::cuts::jieba_cuts;
 use super::pairs::Pairs;
 use super::route::Route;
@@ -83,15 +85,19 @@ impl Dictionary {
             let c = char::from_u32(u32::from_le_bytes(default.next())).expect("a character");
             self.trie.make_code(c)?;
         }
-        for _ in 0..u32::from_le_bytes(default.next()) {
+        let frequencies = u32::from_le_bytes(default.next()) as u16;
+        for _ in 0..frequencies {
             self.number(u64::from_le_bytes(default.next()))?;
         }
-        let mut word = Vec::new();
+        let mut word: Vec<Code> = Vec::new();
         while !default.0.is_empty() {
             let [lengths] = default.next();
-            let number = u16::from_le_bytes(default.next()) + 1;
-            word.truncate(usize::from(lengths >> 4));
-            word.extend((0..=lengths & 15).map(|_| u16::from_le_bytes(default.next()) + UNKNOWN + 1));
+            let number = frequencies - default.next_varint();
+            let common = usize::from(lengths >> 4);
+            let before = word.get(common).copied().unwrap_or(UNKNOWN + 1);
+            word.truncate(common);
+            word.push(before + default.next_varint());
+            word.extend((0..lengths & 15).map(|_| default.next_varint() + UNKNOWN + 1));
             self.trie.insert_codes(&word, number)?;
         }
         Ok(())
@@ -159,5 +165,9 @@ impl Reader {
         let (next, rest) = self.0.split_first_chunk().expect("build.rs writes whole integers");
         self.0 = rest;
         *next
+    }
+
+    fn next_varint(&mut self) -> u16 {
+        take_varint(&mut self.0).expect("build.rs writes indices of 16 bits")
     }
 }
