@@ -14,9 +14,25 @@ pub fn take_varint<N: TryFrom<u64>>(bytes: &mut &[u8]) -> Option<N> {
     decode_varint(bytes).ok().and_then(|value| N::try_from(value).ok())
 }
 
+/// Maps signed numbers to unsigned ones: those close to 0 remain small.
+pub fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)).cast_unsigned()
+}
+
+/// Returns the number that [`zigzag`] maps to `number`.
+pub fn unzigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_numbers_of_either_sign_remain_small() {
+        assert_eq!([0, -1, 1, -2, i64::MAX, i64::MIN].map(zigzag), [0, 1, 2, 3, u64::MAX - 1, u64::MAX]);
+        assert!((-300..300).chain([i64::MIN, i64::MAX]).all(|number| unzigzag(zigzag(number)) == number));
+    }
 
     #[test]
     fn rejects_numbers_that_are_too_large_or_cut_off() {

@@ -28,6 +28,8 @@ use super::window::{MULTIPLIER, Window};
 use super::{keyed_shingles, letters};
 use leitong_base::mix::mix;
 
+// These numbers are part of every stored fingerprint: another one needs another `VERSION` of the detector.
+
 /// Number of values of a sketch.
 pub(crate) const BINS: usize = 64;
 /// Number of bytes of a sketch's values.
@@ -41,6 +43,9 @@ pub(crate) const PASSAGES: usize = 10;
 const PASSAGE_BINS: usize = 4;
 /// Number of shingles from the start of a passage to the one with its smallest hash.
 const PASSAGE_STEPS: usize = 5;
+/// A power of two above the number of steps of a passage.
+const PASSAGE_RING: usize = (PASSAGE_STEPS + 1).next_power_of_two();
+const _: () = assert!(2 * BANDS + PASSAGES * PASSAGE_BINS <= BINS, "no bin is of a band and of a passage");
 
 /// 64 values of 4 bits.
 pub(crate) type Values = [u8; VALUE_BYTES];
@@ -59,8 +64,8 @@ pub(crate) struct Sketch {
     pub(crate) size: u16,
 }
 
-/// Returns the sketch of a normalised text, or `None` if it has no shingle. With a secret, the hash of its
-/// shingles is keyed.
+/// Returns the sketch of a normalised text, or `None` if it has no shingle, or fewer than nine letters. With a
+/// secret, the hash of its shingles is keyed.
 pub(crate) fn sketch(text: &str, hash: &TextHash) -> Option<Sketch> {
     let mut minima = [u64::MAX; BINS];
     // For each minimum, the shingle some steps before it; and a ring of the last shingles.
@@ -104,9 +109,6 @@ pub(super) fn values(minima: &[u64; BINS]) -> Values {
     })
 }
 
-/// A power of two above the number of steps of a passage.
-const PASSAGE_RING: usize = (PASSAGE_STEPS + 1).next_power_of_two();
-
 /// Returns the smallest minimum of each group of bins, joined with the shingle before it. The first shingles of a
 /// text have no shingle before them and are used alone.
 fn passages(minima: &[u64; BINS], before: &[u64; BINS]) -> [u32; PASSAGES] {
@@ -125,8 +127,7 @@ fn passages(minima: &[u64; BINS], before: &[u64; BINS]) -> [u32; PASSAGES] {
 pub(crate) fn matches(a: &Values, b: &Values) -> u32 {
     let (a, b) = (a.as_chunks().0, b.as_chunks().0);
     // Each value that differs counts in its own four bits, then all together: processors without an instruction for
-    // counting bits take a sixth of the time. (A closure for `from_fn` was left as a function in one build, and a
-    // crowd took twice the time.)
+    // counting bits take a sixth of the time.
     let differing: u64 = a
         .iter()
         .zip(b)
@@ -159,18 +160,18 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
     // The current word: its hash, and its number of letters.
     let (mut word, mut letters) = (0_u64, 0_u32);
     for c in text.chars() {
-        if is_unit(c) {
-            if letters > 0 {
-                window.push(word, letters.min(2), &mut shingle);
-                (word, letters) = (0, 0);
-            }
-            window.push(u64::from(u32::from(c)), 1, &mut shingle);
-        } else if is_letter(c) {
+        let is_unit = is_unit(c);
+        if !is_unit && is_letter(c) {
             word = (word ^ u64::from(u32::from(c))).wrapping_mul(MULTIPLIER).rotate_left(23);
             letters += 1;
-        } else if letters > 0 {
+            continue;
+        }
+        if letters > 0 {
             window.push(word, letters.min(2), &mut shingle);
             (word, letters) = (0, 0);
+        }
+        if is_unit {
+            window.push(u64::from(u32::from(c)), 1, &mut shingle);
         }
     }
     if letters > 0 {
@@ -258,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn texts_without_a_shingle_have_no_sketch() {
-        for text in ["", "。。。", "中文字", "two words"] {
+    fn short_texts_have_no_sketch() {
+        for text in ["", "。。。", "中文字", "two words", "ab cd ef", "a b c d e f"] {
             assert_eq!(sketch(text, &TextHash::default()), None, "{text}");
         }
     }

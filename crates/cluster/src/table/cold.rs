@@ -3,8 +3,9 @@
 //!
 //! They are in blocks of [`BLOCK`] centroids, in order of founding. A full block is sealed: ids and urls
 //! resemble one another, so they are compressed together. The other values do not, so they stay uncompressed
-//! and can be read at once.
+//! and can be read without that: one centroid by decoding those before it in its block.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use super::centroid::Centroid;
 use leitong_base::record::Timestamp;
-use leitong_base::varint::{push_varint, take_varint};
+use leitong_base::varint::{push_varint, take_varint, unzigzag, zigzag};
 
 /// Centroids in a block.
 const BLOCK: usize = 128;
@@ -47,7 +48,8 @@ pub(super) struct ColdCentroid<'a> {
 /// A block that is being filled.
 #[derive(Debug, Default)]
 struct Open {
-    /// Encoded [`ColdCentroid`]s.
+    /// Encoded [`ColdCentroid`]s: the difference of offsets; 0, or the difference of times and 1; the digest; the length
+    /// of the rest of the fingerprint, and this rest.
     records: Vec<u8>,
     /// Page ids and urls, each after its length.
     texts: Vec<u8>,
@@ -126,8 +128,7 @@ impl Cold {
     /// Returns page id and url of the centroid with this number.
     pub(super) fn texts(&self, number: u64, unpacker: &mut Unpacker) -> Option<(Box<str>, Box<str>)> {
         let (_, at) = self.records(number)?;
-        let sealed = self.sealed.get(self.place_of(self.block_of(number)));
-        let texts = block_texts(sealed, &self.open, unpacker);
+        let texts = self.block_texts(self.block_of(number), unpacker);
         read_texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
@@ -140,7 +141,7 @@ impl Cold {
         let mut unpacker = Unpacker::default();
         blocks.map(move |block| {
             let start = self.origin + block * BLOCK as u64;
-            let texts = block_texts(self.sealed.get(self.place_of(block)), &self.open, &mut unpacker);
+            let texts = self.block_texts(block, &mut unpacker);
             let records = self.records(start.max(self.first)).map_or(&[][..], |(records, _)| records);
             let whole =
                 read_records(records).zip(read_texts(&texts)).map(|(record, (page_id, url))| Centroid {
@@ -167,29 +168,26 @@ impl Cold {
         if !(self.first..self.end).contains(&number) {
             return None;
         }
-        let records = self
-            .sealed
-            .get(self.place_of(self.block_of(number)))
-            .map_or(&*self.open.records, |sealed| &*sealed.records);
+        let records = self.sealed(self.block_of(number)).map_or(&*self.open.records, |block| &*block.records);
         Some((records, ((number - self.origin) % BLOCK as u64) as usize))
     }
 
-    /// Returns the index of a block among the sealed ones.
-    fn place_of(&self, block: u64) -> usize {
-        (block - self.block_of(self.first)) as usize
+    /// Returns page ids and urls of a block, uncompressed.
+    fn block_texts(&self, block: u64, unpacker: &mut Unpacker) -> Cow<'_, [u8]> {
+        self.sealed(block).map_or(Cow::Borrowed(&*self.open.texts), |sealed| {
+            let texts = unpacker.0.decompress(&sealed.texts, sealed.texts_bytes as usize);
+            Cow::Owned(texts.expect(IN_MEMORY))
+        })
+    }
+
+    /// Returns a block that still has centroids, unless it is the open one.
+    fn sealed(&self, block: u64) -> Option<&Sealed> {
+        self.sealed.get((block - self.block_of(self.first)) as usize)
     }
 
     /// Returns the block of a centroid, counted from the origin.
     fn block_of(&self, number: u64) -> u64 {
         (number - self.origin) / BLOCK as u64
-    }
-}
-
-/// Returns page ids and urls of a block, uncompressed.
-fn block_texts(sealed: Option<&Sealed>, open: &Open, unpacker: &mut Unpacker) -> Vec<u8> {
-    match sealed {
-        None => open.texts.clone(),
-        Some(sealed) => unpacker.0.decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY),
     }
 }
 
@@ -268,15 +266,6 @@ fn read_texts(mut bytes: &[u8]) -> impl Iterator<Item = (&str, &str)> {
         };
         Some((text(), text()))
     })
-}
-
-/// Maps signed numbers to unsigned ones. Numbers close to 0 remain small.
-fn zigzag(number: i64) -> u64 {
-    ((number << 1) ^ (number >> 63)) as u64
-}
-
-fn unzigzag(number: u64) -> i64 {
-    (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
 /// Reads a number that was written here.

@@ -1,10 +1,10 @@
-//! Decodes two encodings of whole numbers in pages, as far as the sizes of values need them: the hybrid of runs and packed
-//! bits, and `DELTA_BINARY_PACKED` (Parquet's specification, Encodings.md).
+//! Decodes two encodings of whole numbers in pages, as far as the sizes of values need them: the hybrid of runs and
+//! packed bits, and `DELTA_BINARY_PACKED` (Parquet's specification, Encodings.md).
 //!
 //! Bytes are not trusted: damaged ones give `None`, and never a panic. Each step reads a byte or returns a number.
 
-use bytes::Bytes;
-use leitong_base::varint::take_varint;
+use bytes::{Buf as _, Bytes};
+use leitong_base::varint::{take_varint, unzigzag};
 
 /// Numbers in the hybrid of runs and packed bits: levels, and indexes into a dictionary.
 #[derive(Debug, Clone)]
@@ -46,6 +46,7 @@ impl Hybrid {
     pub(super) fn pass(&mut self, count: u64) {
         self.left -= count;
         if let Run::Packed(bit) = &mut self.run {
+            debug_assert_eq!(count, 1, "packed numbers come one by one");
             *bit += self.width as usize;
         }
     }
@@ -82,13 +83,14 @@ pub(super) struct Deltas {
     parts: usize,
     /// Count of numbers left, in all blocks.
     left: u64,
-    /// The number that was returned last, or that is returned first.
+    /// The number that is returned first, until it is.
+    first: Option<i64>,
+    /// The number that was returned last.
     number: i64,
-    is_first: bool,
     /// The smallest difference in this block. Only what a difference has more is stored.
     smallest: i64,
     /// The widths of the parts of this block that are left.
-    widths: std::vec::IntoIter<u8>,
+    widths: Bytes,
     part: Part,
 }
 
@@ -111,7 +113,7 @@ impl Deltas {
         let parts =
             usize::try_from(varint(&bytes, &mut at)?).ok().filter(|parts| (1..=1 << 16).contains(parts))?;
         let left = varint(&bytes, &mut at)?;
-        let number = zigzag(varint(&bytes, &mut at)?);
+        let number = unzigzag(varint(&bytes, &mut at)?);
         let part_numbers = block / parts as u64;
         (part_numbers > 0 && part_numbers.is_multiple_of(8)).then_some(Self {
             bytes,
@@ -119,10 +121,10 @@ impl Deltas {
             part_numbers,
             parts,
             left,
+            first: Some(number),
             number,
-            is_first: true,
             smallest: 0,
-            widths: Vec::new().into_iter(),
+            widths: Bytes::new(),
             part: Part::default(),
         })
     }
@@ -130,24 +132,24 @@ impl Deltas {
     /// Returns the next number. `None` at the end, or if the bytes are damaged.
     pub(super) fn next(&mut self) -> Option<i64> {
         self.left = self.left.checked_sub(1)?;
-        if std::mem::take(&mut self.is_first) {
-            return Some(self.number);
+        if let Some(first) = self.first.take() {
+            return Some(first);
         }
         if self.part.left == 0 {
             self.begin_part()?;
         }
         let Part { left, bit, width } = &mut self.part;
-        let delta = if *width == 0 { 0 } else { bits(&self.bytes, *bit, *width)? };
+        let delta = bits(&self.bytes, *bit, *width)?;
         *left -= 1;
         *bit += *width as usize;
         self.number = self.number.wrapping_add(self.smallest).wrapping_add(delta.cast_signed());
         Some(self.number)
     }
 
-    /// Returns the bytes after these numbers.
+    /// Returns the bytes after these numbers. Passes over all blocks that are left, by their widths.
     pub(super) fn after(&self) -> Option<Bytes> {
         let mut rest = self.clone();
-        rest.left = rest.left.saturating_sub(u64::from(rest.is_first));
+        rest.left = rest.left.saturating_sub(u64::from(rest.first.is_some()));
         rest.left = rest.left.saturating_sub(rest.part.left);
         while rest.left > 0 {
             rest.begin_part()?;
@@ -157,16 +159,13 @@ impl Deltas {
     }
 
     fn begin_part(&mut self) -> Option<()> {
-        if self.widths.len() == 0 {
-            self.smallest = zigzag(varint(&self.bytes, &mut self.at)?);
-            let widths = Vec::from(self.bytes.get(self.at..self.at.checked_add(self.parts)?)?);
-            self.widths = widths.into_iter();
-            self.at += self.parts;
+        if self.widths.is_empty() {
+            self.smallest = unzigzag(varint(&self.bytes, &mut self.at)?);
+            let end = self.at.checked_add(self.parts).filter(|end| *end <= self.bytes.len())?;
+            self.widths = self.bytes.slice(self.at..end);
+            self.at = end;
         }
-        let width = u32::from(self.widths.next()?);
-        if width > 64 {
-            return None;
-        }
+        let width = Some(u32::from(self.widths.try_get_u8().ok()?)).filter(|width| *width <= 64)?;
         self.part = Part { left: self.part_numbers, bit: self.at.checked_mul(8)?, width };
         let length = usize::try_from(self.part_numbers.checked_mul(u64::from(width))? / 8).ok()?;
         self.at = self.at.checked_add(length)?;
@@ -192,49 +191,82 @@ pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     Some(number)
 }
 
-/// Returns the signed number that is encoded as `number`: the lowest bit is the sign.
-pub(super) fn zigzag(number: u64) -> i64 {
-    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
-}
-
 #[cfg(test)]
 mod tests {
+    use leitong_base::varint::{push_varint, zigzag};
+
     use super::*;
 
     #[test]
-    fn runs_and_packed_numbers_are_decoded() {
-        // Five times 3, then eight numbers of three bits: 0 to 7.
-        let bytes = Bytes::from_static(&[10, 3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
-        let mut hybrid = Hybrid::new(bytes, 3);
+    fn runs_are_decoded_and_may_be_passed_in_parts() {
+        // Five times 3.
+        let mut hybrid = Hybrid::new(Bytes::from_static(&[10, 3]), 3);
         assert_eq!(hybrid.peek(), Some((5, 3)));
         hybrid.pass(2);
         assert_eq!(hybrid.peek(), Some((3, 3)));
         hybrid.pass(3);
-        for number in 0..8 {
-            assert_eq!(hybrid.peek(), Some((1, number)));
-            hybrid.pass(1);
-        }
         assert_eq!(hybrid.peek(), None);
-        assert_eq!(
-            Hybrid::new(Bytes::from_static(&[0xfe, 0xff, 0xff, 0xff, 0x0f]), 0).peek().map(|run| run.1),
-            Some(0)
-        );
+        let many = Bytes::from_static(&[0xfe, 0xff, 0xff, 0xff, 0x0f]);
+        assert_eq!(Hybrid::new(many, 0).peek().map(|run| run.1), Some(0));
     }
 
-    #[test]
-    fn deltas_are_decoded_and_end_where_the_next_bytes_begin() {
-        // Blocks of 128 in 4 parts, 5 numbers: 7, then deltas 1, 2, 1, 2 with smallest 1 and a width of 1.
-        let mut bytes = vec![0x80, 1, 4, 5, 14, 2, 1, 0, 0, 0, 0b1010, 0, 0, 0];
-        bytes.extend_from_slice(b"rest");
-        let mut deltas = Deltas::new(Bytes::from(bytes)).expect("numbers");
-        for number in [7, 8, 10, 11, 13] {
-            assert_eq!(deltas.after().as_deref(), Some(&b"rest"[..]));
-            assert_eq!(deltas.next(), Some(number));
+    /// Appends numbers of `width` bits, lowest bits first, as the specification says.
+    fn pack(numbers: &[u64], width: u32, bytes: &mut Vec<u8>) {
+        let bits: Vec<u8> =
+            numbers.iter().flat_map(|n| (0..width).map(move |bit| (n >> bit & 1) as u8)).collect();
+        bytes.extend(bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |byte, bit| byte << 1 | bit)));
+    }
+
+    /// Encodes numbers in blocks of 16 differences, in 2 parts.
+    fn delta_packed(numbers: &[i64]) -> Vec<u8> {
+        let mut bytes = vec![16, 2];
+        push_varint(numbers.len() as u64, &mut bytes);
+        push_varint(zigzag(numbers.first().copied().unwrap_or(0)), &mut bytes);
+        let deltas: Vec<i64> = numbers.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
+        for block in deltas.chunks(16) {
+            let smallest = *block.iter().min().expect("a difference");
+            push_varint(zigzag(smallest), &mut bytes);
+            let mut more: Vec<u64> = block.iter().map(|d| d.wrapping_sub(smallest).cast_unsigned()).collect();
+            more.resize(16, 0);
+            let width_of = |part: &[u64]| part.iter().map(|n| 64 - n.leading_zeros()).max().unwrap_or(0);
+            bytes.extend(more.chunks(8).map(|part| width_of(part) as u8));
+            more.chunks(8).for_each(|part| pack(part, width_of(part), &mut bytes));
         }
-        assert_eq!((deltas.next(), deltas.after().as_deref()), (None, Some(&b"rest"[..])));
+        bytes
     }
 
     proptest::proptest! {
+        #[test]
+        fn deltas_are_decoded_and_end_where_the_next_bytes_begin(
+            small in proptest::collection::vec(-9_i64..9, 0..60),
+            any in proptest::collection::vec(proptest::num::i64::ANY, 0..40),
+        ) {
+            for numbers in [small.clone(), any.clone(), [small, any].concat()] {
+                let bytes = [&*delta_packed(&numbers), b"rest"].concat();
+                let rest = Some(Bytes::from_static(b"rest"));
+                let mut deltas = Deltas::new(Bytes::from(bytes)).expect("numbers");
+                for number in numbers {
+                    proptest::prop_assert_eq!(&deltas.after(), &rest);
+                    proptest::prop_assert_eq!(deltas.next(), Some(number));
+                }
+                proptest::prop_assert_eq!((deltas.next(), deltas.after()), (None, rest));
+            }
+        }
+
+        #[test]
+        fn packed_numbers_of_every_width_are_decoded(numbers: [u64; 8], width in 0..65_u32) {
+            let numbers = numbers.map(|number| number & u64::MAX.checked_shr(64 - width).unwrap_or(0));
+            let mut bytes = vec![3];
+            pack(&numbers, width, &mut bytes);
+            let mut hybrid = Hybrid::new(Bytes::from(bytes), width);
+            for number in numbers {
+                let (count, found) = hybrid.peek().expect("a number");
+                proptest::prop_assert_eq!(found, number);
+                hybrid.pass(1.min(count));
+            }
+            proptest::prop_assert_eq!(hybrid.peek(), None);
+        }
+
         #[test]
         fn any_bytes_end_without_a_panic(bytes in proptest::collection::vec(0_u8.., 0..40), width in 0..65_u32) {
             let mut hybrid = Hybrid::new(Bytes::from(bytes.clone()), width);

@@ -12,6 +12,9 @@ use prost::bytes::Buf as _;
 
 use leitong_base::mix::mix;
 
+/// Limit on the number of seeds that are tried. One of them nearly always succeeds.
+const SEEDS_MAX: u32 = 1000;
+
 /// The filter of a set.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Filter {
@@ -42,7 +45,10 @@ pub(super) struct FilterBuilder {
 }
 
 impl FilterBuilder {
-    /// Builds the filter of these keys, which must be distinct.
+    /// Builds the filter of these keys, which must be distinct, with 6 to 8 bits a place.
+    ///
+    /// # Panics
+    /// Panics if a key is there twice: then no seed can succeed.
     pub(super) fn filter_of(&mut self, keys: &[u64], place_bits: u32) -> Filter {
         let mut filter = Filter { seed: 0, segment_bits: 0, segments: 0, place_bits, places: Box::default() };
         if keys.is_empty() {
@@ -55,7 +61,7 @@ impl FilterBuilder {
         let places = (size * factor).round() as u32;
         filter.segments = places.div_ceil(1 << segment_bits).max(3) - 2;
         filter.segment_bits = segment_bits;
-        loop {
+        for _ in 0..SEEDS_MAX {
             self.hash(keys, filter.seed);
             if self.peel(&filter).is_some() {
                 filter.fill(&self.order);
@@ -63,16 +69,17 @@ impl FilterBuilder {
             }
             filter.seed = mix(filter.seed.wrapping_add(0x9e37_79b9_7f4a_7c15));
         }
+        panic!("no filter of {} keys with {SEEDS_MAX} seeds: a key is there twice", keys.len());
     }
 
     /// Hashes the keys and groups the hashes by their first bits. Hashes in a group have neighbouring places,
     /// so one cache line serves several of them.
     fn hash(&mut self, keys: &[u64], seed: u64) {
         const BITS: u32 = 10;
-        let heap_of = |hash: u64| (hash >> (64 - BITS)) as usize;
+        let group_of = |hash: u64| (hash >> (64 - BITS)) as usize;
         let mut ends = [0_usize; 1 << BITS];
         for key in keys {
-            ends[heap_of(mix(key ^ seed))] += 1;
+            ends[group_of(mix(key ^ seed))] += 1;
         }
         let mut begin = 0;
         for end in &mut ends {
@@ -81,7 +88,7 @@ impl FilterBuilder {
         self.hashes.resize(keys.len(), 0);
         for key in keys {
             let hash = mix(key ^ seed);
-            let at = &mut ends[heap_of(hash)];
+            let at = &mut ends[group_of(hash)];
             self.hashes[*at] = hash;
             *at += 1;
         }
@@ -94,8 +101,8 @@ impl FilterBuilder {
         all.clear();
         alone.clear();
         order.clear();
-        counts.resize(filter.len() as usize, 0);
-        all.resize(filter.len() as usize, 0);
+        counts.resize(filter.place_count() as usize, 0);
+        all.resize(filter.place_count() as usize, 0);
         for hash in &*hashes {
             for place in filter.places_of(*hash) {
                 counts[place as usize] = counts[place as usize].checked_add(1)?;
@@ -141,7 +148,8 @@ impl Filter {
         (byte_of(hash) ^ a ^ b ^ c) & self.mask() == 0
     }
 
-    /// Encodes the filter.
+    /// Encodes the filter: the seed, the base-2 logarithm of a segment's places, the number of segments, the bits of a
+    /// place, little-endian; then the places.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(20 + self.places.len());
         bytes.extend(self.seed.to_le_bytes());
@@ -163,7 +171,9 @@ impl Filter {
         if segments == 0 {
             return (segment_bits == 0 && seed == 0 && places.is_empty()).then_some(filter);
         }
-        let is_whole = segment_bits <= 18 && places.len() as u64 == filter.bytes_of_places();
+        let is_whole = segment_bits <= 18
+            && filter.place_count() <= u64::from(u32::MAX)
+            && places.len() as u64 == filter.bytes_of_places();
         is_whole.then(|| {
             filter.places = [places, &[0]].concat().into();
             filter
@@ -176,11 +186,11 @@ impl Filter {
     }
 
     fn bytes_of_places(&self) -> u64 {
-        (self.len() * u64::from(self.place_bits)).div_ceil(8)
+        (self.place_count() * u64::from(self.place_bits)).div_ceil(8)
     }
 
     /// Returns the number of places, computed from the other fields.
-    fn len(&self) -> u64 {
+    fn place_count(&self) -> u64 {
         (u64::from(self.segments) + 2) << self.segment_bits
     }
 
@@ -271,7 +281,21 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_filter_are_refused() {
-        assert_eq!(Filter::from_bytes(&[1; 15]), None);
-        assert_eq!(Filter::from_bytes(&[1; 100]), None);
+        let good = FilterBuilder::default().filter_of(&[1, 2, 3, 4, 5], 7).to_bytes();
+        assert!(Filter::from_bytes(&good).is_some());
+        for (at, value) in [(8, 19), (8, good[8] + 1), (12, good[12] + 1), (15, 0xff), (16, 5), (16, 9)] {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            assert_eq!(Filter::from_bytes(&bytes), None, "{value} at {at}");
+        }
+        let empty = Filter { seed: 1, segment_bits: 0, segments: 0, place_bits: 7, places: Box::default() };
+        let wrong = [&good[..15], &good[..good.len() - 1], &[&*good, &[0]].concat(), &empty.to_bytes()];
+        assert!(wrong.iter().all(|bytes| Filter::from_bytes(bytes).is_none()));
+    }
+
+    #[test]
+    #[should_panic = "a key is there twice"]
+    fn a_key_that_is_there_twice_is_told() {
+        FilterBuilder::default().filter_of(&[7, 8, 7], 8);
     }
 }
