@@ -276,29 +276,6 @@ fn user_dictionaries_are_applied() {
     assert!(bad.stderr.contains("segment.user_dictionary: line 1"), "{}", bad.stderr);
 }
 
-/// A configuration that an older version wrote with every key at its default must still work.
-#[test]
-fn settings_that_older_versions_had_are_named_in_one_warning() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let checked = |name: &str, text: &str| {
-        let file = write(folder.path(), name, text);
-        Run::from_output(leitong_of_users().args(["config", "check"]).arg(file).output().expect("it starts"))
-    };
-    let old = checked("old.toml", "[kafka.transaction]\nlinger_ms = 50\n[shingle]\nsize = 5\n");
-    assert_eq!(old.status, 0, "{}", old.stderr);
-    let warnings: Vec<&str> = old.stderr.lines().collect();
-    assert_eq!(warnings.len(), 1, "{}", old.stderr);
-    assert!(warnings[0].contains("kafka.transaction.linger_ms, shingle.size; remove them"), "{}", old.stderr);
-    let changed = checked("changed.toml", "[kafka.transaction]\nlinger_ms = 5\n");
-    assert_eq!(changed.status, 2, "{}", changed.stderr);
-    let line = "changed.toml: line 2: kafka.transaction.linger_ms = 5: is always 50 now; remove it";
-    assert!(changed.stderr.contains(line), "{}", changed.stderr);
-    // The hash is the same as without the old settings, because their constants are part of it.
-    let empty = checked("empty.toml", "");
-    let hash = |run: &Run| run.stdout.rsplit(' ').next().expect("a hash").to_owned();
-    assert_eq!(hash(&old), hash(&empty));
-}
-
 #[test]
 fn no_run_decides_with_a_detector_that_is_only_for_comparison() {
     let run = |arguments: &[&str]| {

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::env::substitute;
 use super::redact;
-use super::scope::{self, File};
+use super::scope::File;
 
 /// Limit on the characters of a message that quotes the file.
 const MESSAGE_CHARS_MAX: usize = 1000;
@@ -33,8 +33,6 @@ pub(super) struct Check<'a> {
     /// Defaults of all settings.
     pub(super) defaults: Value,
     pub(super) faults: Vec<String>,
-    /// Settings that files of this kind do not hold, at their defaults.
-    pub(super) ignored: Vec<String>,
 }
 
 impl Check<'_> {
@@ -76,15 +74,6 @@ impl Check<'_> {
                         checked.insert(key.get_ref().to_string(), value);
                     }
                 }
-                None if let Some((default, way_on)) = scope::removed_setting(&name) => {
-                    if self.text[value.span()].trim() == default {
-                        self.ignored.push(name);
-                    } else {
-                        let shown = self.shown(value, &[]);
-                        let message = format!("{name} = {shown}: {}", scope::no_longer(way_on));
-                        self.fault(key.span().start, &message);
-                    }
-                }
                 None => {
                     let held = properties
                         .iter()
@@ -103,19 +92,12 @@ impl Check<'_> {
         self.file.is_none_or(|file| holds(file, name, schema))
     }
 
-    /// Handles a setting that files of this kind do not hold: ignores its default value, and refuses any other.
+    /// Refuses a setting that files of this kind do not hold.
     fn setting_of_another_file(&mut self, value: &Spanned<DeValue>, schema: &Value, name: &str) {
         let Some(file) = self.file else { return };
-        let faults = self.faults.len();
-        let read = self.value(value, schema, name);
-        self.faults.truncate(faults);
-        let default = self.defaults.pointer(&format!("/{}", name.replace('.', "/"))).cloned();
-        let default = default.filter(|default| !default.is_null());
-        if read.as_ref().zip(default.as_ref()).is_some_and(|(read, default)| is_same(read, default)) {
-            self.ignored.push(name.to_owned());
-            return;
-        }
-        let refusal = file.refusal(name, default.map(|default| default.to_string()).as_deref());
+        let default = self.defaults.pointer(&format!("/{}", name.replace('.', "/")));
+        let default = default.filter(|default| !default.is_null()).map(Value::to_string);
+        let refusal = file.refusal(name, default.as_deref());
         // The values of a table whose keys users choose may be secrets.
         let shown = match is_free_table(schema) {
             true => String::new(),
@@ -194,14 +176,6 @@ pub(super) fn holds(file: File, name: &str, schema: &Value) -> bool {
             properties.iter().any(|(key, schema)| holds(file, &format!("{name}.{key}"), schema))
         }
         None => file.holds(name),
-    }
-}
-
-/// Returns true if two values are the same; 1 and 1.0 are.
-fn is_same(a: &Value, b: &Value) -> bool {
-    match (a.as_f64(), b.as_f64()) {
-        (Some(a), Some(b)) => a.total_cmp(&b).is_eq(),
-        _ => a == b,
     }
 }
 

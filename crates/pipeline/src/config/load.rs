@@ -2,8 +2,7 @@
 //! remedy.
 //!
 //! The file is checked against the schema of the types in [`super`] (unknown keys, types, ranges, names of
-//! variants), and against the settings that its [kind of file](super::scope) may hold. A setting that older
-//! versions had is ignored with a warning if it is at its default, and refused otherwise. `${VAR}` is
+//! variants), and against the settings that its [kind of file](super::scope) may hold. `${VAR}` is
 //! substituted in string values only, after parsing, so no variable's value can change the file's structure.
 
 use std::ffi::OsString;
@@ -248,8 +247,7 @@ fn parse_file(
     let schema = schema();
     let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
     let file = (!holds_every_setting(&lookup)).then_some(file);
-    let (faults, ignored) = (Vec::new(), Vec::new());
-    let mut check = Check { text, path, file, lookup: &lookup, defaults, faults, ignored };
+    let mut check = Check { text, path, file, lookup: &lookup, defaults, faults: Vec::new() };
     let value = check.table(table.get_ref(), schema.as_value(), "");
     if check.faults.is_empty() {
         let config: Config = serde_json::from_value(Value::Object(value))
@@ -260,14 +258,6 @@ fn parse_file(
             check.faults.push(format!("{}: {line}{fault}", path.display()));
         }
         if check.faults.is_empty() {
-            if !check.ignored.is_empty() {
-                tracing::warn!(
-                    "{}: these settings no longer exist, and Leitong always uses these values: {}; remove \
-                     them",
-                    path.display(),
-                    check.ignored.join(", ")
-                );
-            }
             return Ok(config);
         }
     }
@@ -503,29 +493,20 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_older_versions_are_ignored_at_their_defaults_and_refused_otherwise() {
-        let old = "[extract]\nnodes_max = 300000\n[simhash]\nhash = \"${X:-xxh3}\"\n\
-                   [word-network.near]\nsimilarity_above = 0.9\n[input.fields]\nwarc_file = []\n\
-                   [agglomerate-term]\ngap_share = 0.5\nterms_max = 20\n[i-match]\nterms_max = 20\nlexicons = 1\n[admin]\nexemplars = false\n";
-        assert_eq!(parsed(old), Ok(Config::default()));
-        let changed = "[extract]\nnodes_max = 300001\n[kafka.transaction]\nlinger_ms = \"soon\"\n[simhash.near]\n\
-                       confirm = \"none\"\n[shingle]\nsize = 6\n[traces]\nendpoint = \"http://localhost:4318\"\n[admin]\n\
-                       exemplars = true\n";
+    fn constants_and_settings_of_detectors_are_refused_with_advice() {
+        let text = "[extract]\nnodes_max = 300000\n[kafka.transaction]\nlinger_ms = \"soon\"\n[simhash.near]\n\
+                    confirm = \"none\"\n[shingle]\nsize = 6\n";
         assert_eq!(
-            parsed(changed).expect_err("not at their defaults"),
+            parsed(text).expect_err("no settings of a run"),
             [
-                "leitong.toml: line 12: admin.exemplars = true: is no longer a setting; remove it: a verdict's traceparent header \
-                 names the trace of its page",
-                "leitong.toml: line 2: extract.nodes_max = 300001: is always 300000 now; remove it: to spend less on large pages, lower \
+                "leitong.toml: line 2: extract.nodes_max = 300000: is always 300000; remove it: to spend less on large pages, lower \
                  page.bytes_max",
-                "leitong.toml: line 4: kafka.transaction.linger_ms = (4 characters, not shown): is always 50 now; remove it: to publish sooner, run more \
+                "leitong.toml: line 4: kafka.transaction.linger_ms = (4 characters, not shown): is always 50; remove it: to publish sooner, run more \
                  instances",
                 "leitong.toml: line 8: shingle.size = 6: is not a setting of a run; remove it, or move it to a detector file, which \
                  `leitong compare` and leitong-lab read with --variant (a run uses 5)",
                 "leitong.toml: line 6: simhash.near.confirm = \"none\": is not a setting of a run; remove it, or move it to a detector \
                  file, which `leitong compare` and leitong-lab read with --variant (a run uses \"sketch\")",
-                "leitong.toml: line 10: traces.endpoint = \"http://localhost:4318/\": is no longer a setting; remove it: set the \
-                 environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead",
             ]
         );
     }
@@ -549,7 +530,7 @@ mod tests {
         let faults = variant(wrong).expect_err("other settings");
         assert_eq!(faults.len(), 3, "{faults:?}");
         assert!(faults.iter().all(|fault| !fault.contains("hunter2")), "{faults:?}");
-        let says = ["is always 50000 now", "set it in the configuration", "set it in the configuration"];
+        let says = ["is always 50000;", "set it in the configuration", "set it in the configuration"];
         for (fault, says) in faults.iter().zip(says) {
             assert!(fault.contains(says), "{faults:?}");
         }

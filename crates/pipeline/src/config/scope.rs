@@ -46,7 +46,7 @@ const DETECTOR_SETTINGS_OF_RUNS: [&str; 9] = [
     "concept-network.near.similarity_above",
 ];
 
-/// The settings that are constants, each with advice for users who had changed it.
+/// The settings that are constants, each with advice for users who would change it.
 const CONSTANTS: [(&str, &str); 23] = [
     ("input.fields.warc_file", "for bodies in WARC files, name the preset heritrix-log"),
     ("input.fields.warc_offset", "for bodies in WARC files, name the preset heritrix-log"),
@@ -76,42 +76,6 @@ const CONSTANTS: [(&str, &str); 23] = [
     ("api.journal_bytes_max", "the journal is merged once it is as large as the table"),
 ];
 
-/// Settings that were removed, each with its former default and advice for users who had changed it.
-const GONE: [(&str, &str, &str); 17] = [
-    ("extract.walls", "true", "use extract.page_kinds"),
-    ("extract.credits", "true", "use extract.metadata"),
-    ("i-match.lexicons", "1", "there is one lexicon now"),
-    ("i-match.lexicon_leaves_out", "0.3", "there is one lexicon now"),
-    ("shingle.shingles_max", "4096", "shingle.sample bounds what is compared"),
-    (
-        "input.filter.literals",
-        "[]",
-        "name such a value under [input.filter.skip_if], as in \"\" = \"failed\"",
-    ),
-    ("traces.endpoint", "", "set the environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead"),
-    (
-        "traces.sample_ratio",
-        "",
-        "set the environment variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG instead",
-    ),
-    ("traces.service_name", "", "set the environment variable OTEL_SERVICE_NAME instead"),
-    ("admin.console", "false", "/state and the dashboard show the worker, and its log names templates"),
-    ("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page"),
-    ("simhash.near.sketch_matches_far", "25", JUDGED),
-    ("simhash.near.sketch_matches_short", "52", JUDGED),
-    ("simhash.near.short_text_size", "1400", JUDGED),
-    ("simhash.near.sketch_matches_short_apart", "31", JUDGED),
-    ("simhash.near.short_text_size_apart", "400", JUDGED),
-    ("simhash.near.contained_min", "0.93", JUDGED),
-];
-/// Advice for users who had changed how many values must agree.
-const JUDGED: &str = "to take fewer pages of one template for copies, raise simhash.near.sketch_matches_more";
-
-/// Returns the former default of a removed setting, and what to do instead.
-pub(super) fn removed_setting(name: &str) -> Option<(&'static str, &'static str)> {
-    GONE.iter().find(|(gone, ..)| *gone == name).map(|(_, default, way_on)| (*default, *way_on))
-}
-
 /// Returns the place of the setting with this full name.
 pub(super) fn place(name: &str) -> SettingPlace {
     if let Some((_, way_on)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
@@ -140,8 +104,8 @@ impl File {
     pub(super) fn refusal(self, name: &str, default: Option<&str>) -> String {
         match (place(name), self) {
             (SettingPlace::Constant(way_on), _) => match default {
-                Some(default) => format!("is always {default} now; remove it: {way_on}"),
-                None => no_longer(way_on),
+                Some(default) => format!("is always {default}; remove it: {way_on}"),
+                None => format!("is not a setting; remove it: {way_on}"),
             },
             (_, Self::Configuration) => format!(
                 "is not a setting of a run; remove it, or move it to a detector file, which `leitong compare` and leitong-lab read \
@@ -153,11 +117,6 @@ impl File {
             }
         }
     }
-}
-
-/// Returns the error for a setting that was removed, or is a constant that is always unset.
-pub(super) fn no_longer(way_on: &str) -> String {
-    format!("is no longer a setting; remove it: {way_on}")
 }
 
 /// Returns true if the setting is in this section.
