@@ -36,6 +36,8 @@ mod token;
 
 pub use core::Core;
 pub use problem::{Problem, ProblemKind};
+#[cfg(feature = "console")]
+pub(crate) use recent::NamedFields;
 pub use recent::{Named, Recent};
 pub use server::ApiPort;
 pub use shared_stage::{SharedStage, StageReader};

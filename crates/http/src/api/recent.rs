@@ -56,6 +56,25 @@ pub struct Named {
     pub(super) log_offset: u64,
 }
 
+/// The fields of a verdict's JSON by which it is found.
+#[derive(Deserialize)]
+pub(crate) struct NamedFields {
+    pub(crate) page_id: Box<str>,
+    #[serde(default)]
+    pub(crate) url: String,
+    pub(crate) kind: String,
+    pub(crate) cluster_id: Option<String>,
+    #[serde(default)]
+    pub(crate) recrawl: Option<RecrawlFields>,
+    log_offset: Option<u64>,
+}
+
+/// The change that a recrawl has found.
+#[derive(Deserialize)]
+pub(crate) struct RecrawlFields {
+    pub(crate) left_cluster_id: Option<String>,
+}
+
 impl Named {
     /// Returns the values of a verdict.
     pub fn from_verdict(verdict: &Verdict) -> Self {
@@ -71,22 +90,7 @@ impl Named {
 
     /// Reads the values from a verdict's JSON.
     pub(super) fn from_json(json: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Fields {
-            page_id: Box<str>,
-            #[serde(default)]
-            url: String,
-            kind: String,
-            cluster_id: Option<String>,
-            #[serde(default)]
-            recrawl: Option<Recrawl>,
-            log_offset: u64,
-        }
-        #[derive(Deserialize)]
-        struct Recrawl {
-            left_cluster_id: Option<String>,
-        }
-        let Fields { page_id, url, kind, cluster_id, recrawl, log_offset } =
+        let NamedFields { page_id, url, kind, cluster_id, recrawl, log_offset } =
             serde_json::from_slice(json).ok()?;
         let is_duplicate = kind.ends_with("_DUPLICATE");
         let founded_at = |id: Option<String>| match id {
@@ -95,7 +99,7 @@ impl Named {
         };
         let joined = founded_at(cluster_id.filter(|_| is_duplicate))?;
         let left = founded_at(recrawl.and_then(|recrawl| recrawl.left_cluster_id))?;
-        Some(Self { page_id, url_hash: xxh3_64(url.as_bytes()), joined, left, log_offset })
+        Some(Self { page_id, url_hash: xxh3_64(url.as_bytes()), joined, left, log_offset: log_offset? })
     }
 }
 

@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
-use serde::Deserialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::api::NamedFields;
 use crate::error::Error;
 use leitong_base::error::{Context, StepError};
 use leitong_base::proto;
@@ -95,23 +95,6 @@ pub struct Found {
     pub journal_bytes: u64,
 }
 
-/// The fields of a verdict by which it is found.
-#[derive(Deserialize)]
-struct Named {
-    page_id: String,
-    url: String,
-    kind: String,
-    cluster_id: Option<String>,
-    #[serde(default)]
-    recrawl: Option<Recrawl>,
-}
-
-/// The change that a recrawl has found.
-#[derive(Deserialize)]
-struct Recrawl {
-    left_cluster_id: Option<String>,
-}
-
 /// The duplicates in a cluster, from the verdicts on all pages in order: each page once, without those that have left.
 struct Members {
     cluster: String,
@@ -128,7 +111,7 @@ impl Members {
     }
 
     /// Takes the next verdict.
-    fn take(&mut self, named: &Named, json: &[u8]) {
+    fn take(&mut self, named: &NamedFields, json: &[u8]) {
         self.verdicts += 1;
         let is_here = |cluster: &Option<String>| cluster.as_ref() == Some(&self.cluster);
         let joins = is_here(&named.cluster_id) && named.kind.ends_with("_DUPLICATE");
@@ -168,7 +151,7 @@ impl Saved {
         match wanted {
             Wanted::Cluster(id) => found.cluster_id = Some(id.to_string()),
             Wanted::Page(page) => self.each_verdict(&companions.verdicts, |named, json| {
-                if named.page_id == page || named.url == page {
+                if &*named.page_id == page || named.url == page {
                     found.cluster_id.clone_from(&named.cluster_id);
                     found.verdict = serde_json::from_slice(json).ok();
                 }
@@ -210,9 +193,13 @@ impl Saved {
     }
 
     /// Calls `take` with each verdict, the oldest first.
-    fn each_verdict(&self, kept: &[Box<[u8]>], mut take: impl FnMut(&Named, &[u8])) -> Result<(), StepError> {
+    fn each_verdict(
+        &self,
+        kept: &[Box<[u8]>],
+        mut take: impl FnMut(&NamedFields, &[u8]),
+    ) -> Result<(), StepError> {
         let mut offer = |json: &[u8]| {
-            if let Ok(named) = serde_json::from_slice::<Named>(json) {
+            if let Ok(named) = serde_json::from_slice::<NamedFields>(json) {
                 take(&named, json);
             }
         };
