@@ -137,9 +137,13 @@ format-check: subjects
 .PHONY: lint
 lint: prerequisites
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked $(PACKAGES) --no-deps --document-private-items --quiet
+
+# Each compiles the dependencies again, with other features.
+.PHONY: lint-features
+lint-features: prerequisites
 	cargo clippy --locked --package leitong --lib --no-default-features -- -D warnings
 	cargo clippy --locked --package leitong --no-default-features --features kafka -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked $(PACKAGES) --no-deps --document-private-items --quiet
 
 .PHONY: unit
 unit: prerequisites ## The tests that need no broker: what to run while working
@@ -164,7 +168,7 @@ slow-brokers: prerequisites all-tools former
 .PHONY: slow-tests
 slow-tests: prerequisites all-tools
 	cargo test --locked $(PACKAGES) --no-run --test kafka --test local --test shipped --test chromium
-	$(call beside,slow-brokers,slow-unit image simulation python fuzz demo deny workflows,target/slow-unit.log)
+	$(call beside,slow-brokers,slow-unit lint-features image simulation python fuzz demo deny workflows,target/slow-unit.log)
 
 .PHONY: slow-unit
 slow-unit: prerequisites all-tools
