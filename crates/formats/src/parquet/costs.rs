@@ -120,17 +120,20 @@ pub(super) fn dictionary(column: Column, page: &Page) -> Dictionary {
 }
 
 /// Returns the bytes of all values of a data page when they are decoded. A damaged page is decoded up to the damage.
-pub(super) fn total(column: Column, page: &Page, lengths: &Dictionary) -> u64 {
+///
+/// # Errors
+/// A page that begins with damage, or claims more lengths than it has values.
+pub(super) fn total(column: Column, page: &Page, lengths: &Dictionary) -> Result<u64, ParquetError> {
     if column.has_unmeasured_levels(page) {
-        return u64::MAX;
+        return Ok(u64::MAX);
     }
-    let Some(mut costs) = PageCosts::new(column, page, lengths) else { return 0 };
+    let mut costs = PageCosts::new(column, page, lengths).ok_or_else(damaged)?;
     let mut total = 0_u64;
     while costs.left > 0 {
         let Some(run) = costs.next() else { break };
         total = total.saturating_add(run.cost.saturating_mul(run.count));
     }
-    total
+    Ok(total)
 }
 
 /// The lengths of a page's values, one after the other.
@@ -143,17 +146,29 @@ enum Lengths {
     },
     Dictionary(Hybrid, Dictionary),
     Deltas(Deltas, Option<u64>),
-    /// Values that share a prefix with the previous value.
+    /// Values that share a prefix with the previous value, which has `last` bytes.
     Shared {
         prefixes: Deltas,
         suffixes: Deltas,
+        last: u64,
         next: Option<u64>,
     },
 }
 
 impl Lengths {
-    fn new(column: Column, encoding: Encoding, bytes: Bytes, dictionary: &Dictionary) -> Option<Self> {
-        Some(match (encoding, column.width) {
+    fn new(column: Column, page: &Page, bytes: Bytes, dictionary: &Dictionary) -> Option<Self> {
+        if bytes.is_empty() {
+            // A page of nulls may have no values at all.
+            return Some(Self::Plain { bytes, at: 0 });
+        }
+        let deltas = |bytes: Bytes| Deltas::new(bytes, u64::from(page.num_values()));
+        let shared = |bytes: Bytes| {
+            let prefixes = deltas(bytes)?;
+            let suffixes = deltas(prefixes.after()?)?;
+            Some((prefixes, suffixes))
+        };
+        Some(match (page.encoding(), column.width) {
+            (Encoding::DELTA_BYTE_ARRAY, Some(width)) => shared(bytes).map(|_| Self::Fixed(width))?,
             (_, Some(width)) => Self::Fixed(width),
             (Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY, None) => {
                 let width = *bytes.first()?;
@@ -162,11 +177,10 @@ impl Lengths {
                 }
                 Self::Dictionary(Hybrid::new(bytes.slice(1..), u32::from(width)), Arc::clone(dictionary))
             }
-            (Encoding::DELTA_LENGTH_BYTE_ARRAY, None) => Self::Deltas(Deltas::new(bytes)?, None),
+            (Encoding::DELTA_LENGTH_BYTE_ARRAY, None) => Self::Deltas(deltas(bytes)?, None),
             (Encoding::DELTA_BYTE_ARRAY, None) => {
-                let prefixes = Deltas::new(bytes)?;
-                let suffixes = Deltas::new(prefixes.after()?)?;
-                Self::Shared { prefixes, suffixes, next: None }
+                let (prefixes, suffixes) = shared(bytes)?;
+                Self::Shared { prefixes, suffixes, last: 0, next: None }
             }
             _ => Self::Plain { bytes, at: 0 },
         })
@@ -175,7 +189,7 @@ impl Lengths {
     /// Returns a number of next values that have the same length, and this length. More values of this length may
     /// follow. `None` if no value is left.
     fn peek(&mut self) -> Option<(u64, u64)> {
-        let length = |length: i64| u64::try_from(length).ok();
+        let length = |length: i32| u64::try_from(length).ok();
         match self {
             Self::Fixed(width) => Some((u64::MAX, *width)),
             Self::Plain { bytes, at } => {
@@ -193,9 +207,12 @@ impl Lengths {
                 }
                 Some((1, (*next)?))
             }
-            Self::Shared { prefixes, suffixes, next } => {
+            Self::Shared { prefixes, suffixes, last, next } => {
                 if next.is_none() {
-                    *next = Some(length(prefixes.next()?)?.checked_add(length(suffixes.next()?)?)?);
+                    // To the library, a prefix that is too long or negative is the whole previous value.
+                    let prefix = length(prefixes.next()?).unwrap_or(u64::MAX).min(*last);
+                    *last = prefix.checked_add(length(suffixes.next()?)?)?;
+                    *next = Some(*last);
                 }
                 Some((1, (*next)?))
             }
@@ -268,13 +285,11 @@ impl PageCosts {
             }
             Page::DictionaryPage { .. } => return None,
         };
-        // A page of nulls may have no values at all.
-        let none = Lengths::Plain { bytes: Bytes::new(), at: 0 };
         Some(Self {
             repetition: levels(repetition, column.max_repetition),
             definition: levels(definition, column.max_definition)
                 .map(|levels| (levels, u64::from(column.max_definition))),
-            values: Lengths::new(column, page.encoding(), values, dictionary).unwrap_or(none),
+            values: Lengths::new(column, page, values, dictionary)?,
             left: u64::from(page.num_values()),
             column,
         })
@@ -377,5 +392,65 @@ impl ChunkCosts {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runs::tests::delta_packed;
+    use super::*;
+
+    const TEXTS: Column = Column { width: None, list_values: 1, max_definition: 0, max_repetition: 0 };
+
+    fn page(encoding: Encoding, values: u32, bytes: Vec<u8>) -> Page {
+        let buf = Bytes::from(bytes);
+        let (def_level_encoding, rep_level_encoding) = (Encoding::RLE, Encoding::RLE);
+        Page::DataPage {
+            buf,
+            num_values: values,
+            encoding,
+            def_level_encoding,
+            rep_level_encoding,
+            statistics: None,
+        }
+    }
+
+    fn bytes_of(column: Column, page: &Page) -> Option<u64> {
+        let total = total(column, page, &Arc::from([1, 1 << 20])).ok()?;
+        Some(total - ENTRY_BYTES * u64::from(page.num_values()))
+    }
+
+    #[test]
+    fn a_prefix_that_is_no_length_is_the_whole_value_before() {
+        for prefixes in [[0, -1, -2, i32::MIN], [0, 100, 90, 80], [7, 30, 20, 10]] {
+            let bytes = [delta_packed(&prefixes), delta_packed(&[10, 0, 0, 0]), vec![b'a'; 10]].concat();
+            assert_eq!(
+                bytes_of(TEXTS, &page(Encoding::DELTA_BYTE_ARRAY, 4, bytes)),
+                Some(40),
+                "{prefixes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_page_that_claims_more_lengths_than_values_is_refused() {
+        let lengths = delta_packed(&[0; 5]);
+        let bytes = [&*lengths, &*lengths].concat();
+        for column in [TEXTS, Column { width: Some(8), ..TEXTS }] {
+            assert!(bytes_of(column, &page(Encoding::DELTA_BYTE_ARRAY, 5, bytes.clone())).is_some());
+            assert_eq!(bytes_of(column, &page(Encoding::DELTA_BYTE_ARRAY, 4, bytes.clone())), None);
+        }
+        assert_eq!(bytes_of(TEXTS, &page(Encoding::DELTA_LENGTH_BYTE_ARRAY, 4, lengths)), None);
+    }
+
+    /// The library loses the bits of a length above the 32nd, and those of a number above the 64th.
+    #[test]
+    fn lengths_of_runs_are_those_of_the_library() {
+        // Indexes of one bit: a run of 2³² + 1 times 0, then a run of three times 1.
+        let truncated = vec![1, 0x82, 0x80, 0x80, 0x80, 0x20, 0, 6, 1];
+        assert_eq!(bytes_of(TEXTS, &page(Encoding::RLE_DICTIONARY, 4, truncated)), Some(1 + (3 << 20)));
+        // A run of four times 1, whose length has ten bytes and a bit too many.
+        let long = [&[1, 0x88][..], &[0x80; 8], &[2, 1]].concat();
+        assert_eq!(bytes_of(TEXTS, &page(Encoding::RLE_DICTIONARY, 4, long)), Some(4 << 20));
     }
 }

@@ -1,10 +1,11 @@
 //! Decodes two encodings of whole numbers in pages, as far as the sizes of values need them: the hybrid of runs and
 //! packed bits, and `DELTA_BINARY_PACKED` (Parquet's specification, Encodings.md).
 //!
-//! Bytes are not trusted: damaged ones give `None`, and never a panic. Each step reads a byte or returns a number.
+//! Numbers are those that the library decodes, from whatever bytes: values must never take less memory here than there.
+//! `None` is the end of the bytes, or damage that the library reports as well. Each step reads a byte or returns a number.
 
 use bytes::{Buf as _, Bytes};
-use leitong_base::varint::{take_varint, unzigzag};
+use leitong_base::varint::unzigzag;
 
 /// Numbers in the hybrid of runs and packed bits: levels, and indexes into a dictionary.
 #[derive(Debug, Clone)]
@@ -58,15 +59,12 @@ impl Hybrid {
             let number = self.bytes.get(self.at..self.at.checked_add(length)?)?;
             let number = number.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte));
             self.at += length;
-            (self.left, self.run) = (head >> 1, Run::Repeated(number));
+            // The library keeps 32 bits of a length.
+            (self.left, self.run) = (u64::from((head >> 1) as u32), Run::Repeated(number));
         } else {
-            let groups = head >> 1;
-            let length = usize::try_from(groups.checked_mul(u64::from(self.width))?).ok()?;
-            (self.left, self.run) = (groups.checked_mul(8)?, Run::Packed(self.at * 8));
-            if self.width == 0 {
-                self.run = Run::Repeated(0);
-            }
-            self.at = self.at.checked_add(length)?;
+            self.left = u64::from(((head >> 1) << 3) as u32);
+            self.run = if self.width == 0 { Run::Repeated(0) } else { Run::Packed(self.at * 8) };
+            self.at = self.at.checked_add(self.left as usize / 8 * self.width as usize)?;
         }
         Some(())
     }
@@ -106,13 +104,13 @@ struct Part {
 }
 
 impl Deltas {
-    /// Creates a decoder: reads the header of the encoding.
-    pub(super) fn new(bytes: Bytes) -> Option<Self> {
+    /// Creates a decoder: reads the header of the encoding. `None` if it is damaged, or claims more than `numbers_max`
+    /// numbers, for which the library would allocate memory.
+    pub(super) fn new(bytes: Bytes, numbers_max: u64) -> Option<Self> {
         let mut at = 0;
         let block = varint(&bytes, &mut at)?;
-        let parts =
-            usize::try_from(varint(&bytes, &mut at)?).ok().filter(|parts| (1..=1 << 16).contains(parts))?;
-        let left = varint(&bytes, &mut at)?;
+        let parts = usize::try_from(varint(&bytes, &mut at)?).ok().filter(|parts| *parts > 0)?;
+        let left = varint(&bytes, &mut at).filter(|left| *left <= numbers_max)?;
         let number = unzigzag(varint(&bytes, &mut at)?);
         let part_numbers = block / parts as u64;
         (part_numbers > 0 && part_numbers.is_multiple_of(8)).then_some(Self {
@@ -129,11 +127,11 @@ impl Deltas {
         })
     }
 
-    /// Returns the next number. `None` at the end, or if the bytes are damaged.
-    pub(super) fn next(&mut self) -> Option<i64> {
+    /// Returns the next number, of which the library keeps 32 bits. `None` at the end, or if the bytes are damaged.
+    pub(super) fn next(&mut self) -> Option<i32> {
         self.left = self.left.checked_sub(1)?;
         if let Some(first) = self.first.take() {
-            return Some(first);
+            return i32::try_from(first).ok();
         }
         if self.part.left == 0 {
             self.begin_part()?;
@@ -143,7 +141,7 @@ impl Deltas {
         *left -= 1;
         *bit += *width as usize;
         self.number = self.number.wrapping_add(self.smallest).wrapping_add(delta.cast_signed());
-        Some(self.number)
+        Some(self.number as i32)
     }
 
     /// Returns the bytes after these numbers. Passes over all blocks that are left, by their widths.
@@ -183,16 +181,22 @@ fn bits(bytes: &[u8], bit: usize, width: u32) -> Option<u64> {
     Some(((number >> shift) as u64) & mask)
 }
 
-/// Reads the variable-length number at `at`, and advances past it.
+/// Reads the variable-length number at `at`, and advances past it. Bits above the 64th are lost, as in the library.
 pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut rest = bytes.get(*at..)?;
-    let number = take_varint(&mut rest)?;
-    *at = bytes.len() - rest.len();
-    Some(number)
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use leitong_base::varint::{push_varint, zigzag};
 
     use super::*;
@@ -218,11 +222,12 @@ mod tests {
     }
 
     /// Encodes numbers in blocks of 16 differences, in 2 parts.
-    fn delta_packed(numbers: &[i64]) -> Vec<u8> {
+    pub(in super::super) fn delta_packed(numbers: &[i32]) -> Vec<u8> {
         let mut bytes = vec![16, 2];
         push_varint(numbers.len() as u64, &mut bytes);
-        push_varint(zigzag(numbers.first().copied().unwrap_or(0)), &mut bytes);
-        let deltas: Vec<i64> = numbers.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
+        push_varint(zigzag(i64::from(numbers.first().copied().unwrap_or(0))), &mut bytes);
+        let deltas: Vec<i64> =
+            numbers.windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect();
         for block in deltas.chunks(16) {
             let smallest = *block.iter().min().expect("a difference");
             push_varint(zigzag(smallest), &mut bytes);
@@ -238,13 +243,13 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn deltas_are_decoded_and_end_where_the_next_bytes_begin(
-            small in proptest::collection::vec(-9_i64..9, 0..60),
-            any in proptest::collection::vec(proptest::num::i64::ANY, 0..40),
+            small in proptest::collection::vec(-9_i32..9, 0..60),
+            any in proptest::collection::vec(proptest::num::i32::ANY, 0..40),
         ) {
             for numbers in [small.clone(), any.clone(), [small, any].concat()] {
                 let bytes = [&*delta_packed(&numbers), b"rest"].concat();
                 let rest = Some(Bytes::from_static(b"rest"));
-                let mut deltas = Deltas::new(Bytes::from(bytes)).expect("numbers");
+                let mut deltas = Deltas::new(Bytes::from(bytes), 100).expect("numbers");
                 for number in numbers {
                     proptest::prop_assert_eq!(&deltas.after(), &rest);
                     proptest::prop_assert_eq!(deltas.next(), Some(number));
@@ -260,9 +265,9 @@ mod tests {
             pack(&numbers, width, &mut bytes);
             let mut hybrid = Hybrid::new(Bytes::from(bytes), width);
             for number in numbers {
-                let (count, found) = hybrid.peek().expect("a number");
+                let (_, found) = hybrid.peek().expect("a number");
                 proptest::prop_assert_eq!(found, number);
-                hybrid.pass(1.min(count));
+                hybrid.pass(1);
             }
             proptest::prop_assert_eq!(hybrid.peek(), None);
         }
@@ -275,7 +280,7 @@ mod tests {
                 proptest::prop_assert!(count > 0);
                 hybrid.pass(count);
             }
-            if let Some(mut deltas) = Deltas::new(Bytes::from(bytes)) {
+            if let Some(mut deltas) = Deltas::new(Bytes::from(bytes), 1 << 40) {
                 let _ = deltas.after();
                 (0..10_000).map_while(|_| deltas.next()).for_each(drop);
             }
