@@ -137,7 +137,10 @@ impl Cold {
     /// stored here.
     pub(super) fn blocks(&self, numbers: Range<u64>) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
         let (from, to) = (numbers.start.max(self.first), numbers.end.min(self.end));
-        let blocks = self.block_of(from)..(to.max(from) - self.origin).div_ceil(BLOCK as u64);
+        let blocks = match from < to {
+            true => self.block_of(from)..self.block_of(to - 1) + 1,
+            false => 0..0,
+        };
         let mut unpacker = Unpacker::default();
         blocks.map(move |block| {
             let start = self.origin + block * BLOCK as u64;
@@ -306,10 +309,11 @@ mod tests {
         #[test]
         fn holds_what_a_queue_holds(
             runs in prop::collection::vec((prop::collection::vec(centroid(), 0..300), 0..300_usize), 1..5),
+            origin in 0..1_000_u64,
         ) {
-            let mut cold = Cold::default();
+            let mut cold = Cold::starting_at(origin);
             let mut queue = VecDeque::new();
-            let mut number = 0_u64;
+            let mut number = origin;
             for (come, go) in runs {
                 for centroid in come {
                     cold.push(&centroid, &centroid.fingerprint);
@@ -331,6 +335,11 @@ mod tests {
                 prop_assert!(cold.get(number).is_none() && cold.texts(number, &mut Unpacker::default()).is_none());
                 let all: Vec<(u64, Centroid)> = cold.blocks(0..u64::MAX).flat_map(|(first, block)| (first..).zip(block)).collect();
                 prop_assert_eq!(all, queue.iter().cloned().collect::<Vec<_>>());
+                let (from, to) = (number.saturating_sub(200), number.saturating_sub(30));
+                let part: Vec<u64> = cold.blocks(from..to).flat_map(|(first, block)| (first..).take(block.len())).collect();
+                let expected = queue.iter().map(|(number, _)| *number).filter(|number| (from..to).contains(number));
+                prop_assert!(expected.into_iter().all(|number| part.contains(&number)));
+                prop_assert!(cold.blocks(number..number + 9).next().is_none());
                 prop_assert!(cold.sealed.len() <= queue.len() / BLOCK + 2);
             }
         }

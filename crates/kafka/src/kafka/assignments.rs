@@ -22,7 +22,7 @@ use super::losses::Losses;
 use super::page_session::{SessionState, Shared};
 use crate::backoff::backoff;
 use crate::kafka::client::CALL_TIMEOUT;
-use crate::kafka::error::{CommittedPastEnd, Error, Result};
+use crate::kafka::error::{Error, Result};
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
 use leitong_base::error::{Context, StepError};
@@ -86,7 +86,7 @@ fn metadata(element: &TopicPartitionListElem<'_>) -> String {
 }
 
 fn is_final(error: &Error) -> bool {
-    matches!(error, Error::CommittedPastEnd(_) | Error::Replaced(_))
+    matches!(error, Error::CommittedPastEnd { .. } | Error::Replaced(_))
 }
 
 reports_by_events!(PagesContext);
@@ -192,7 +192,7 @@ impl PagesContext {
             let start = match element.offset() {
                 Offset::Offset(committed) if committed > high => {
                     let topic = self.topic.to_string();
-                    return Err(CommittedPastEnd { topic, partition, committed, high }.into());
+                    return Err(Error::CommittedPastEnd { topic, partition, committed, high });
                 }
                 Offset::Offset(committed) => {
                     let committed = u64::try_from(committed)?;

@@ -1,4 +1,7 @@
 //! The errors that end a stage, a look at a topic, or a request to brokers.
+//!
+//! An owner tries again after any of them, unless [`Trouble`](crate::worker::owner::trouble::Trouble) says otherwise. A
+//! fingerprint stage ends, so its process does: with its restart, the pages since the last commit are read again.
 
 use std::error::Error as StdError;
 use std::io;
@@ -22,51 +25,50 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A step failed, as its text says. No caller tells these apart.
+    /// A step failed, as its text says; repeating it may help.
     #[error(transparent)]
     Step(#[from] StepError),
     /// The client library or a broker reports an error.
     #[error(transparent)]
     Broker(#[from] KafkaError),
-    /// The configuration cannot be used.
+    /// The configuration cannot be used: exit status 2.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A topic was replaced by another one of its name.
+    /// A topic was replaced by another one of its name. Partitions halt until an operator acts.
     #[error(transparent)]
     Replaced(#[from] Replaced),
-    /// A committed offset is after the end of its topic.
-    #[error(transparent)]
-    CommittedPastEnd(#[from] CommittedPastEnd),
-    /// A changelog does not fit, or is damaged.
+    /// A committed offset is after the end of the page topic. Its partitions halt until an operator acts.
+    #[error(
+        "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at \
+         {high}: it was deleted and created again, or truncated, and its new pages would count as already read; \
+         raise kafka.epoch to process all pages of the topic"
+    )]
+    CommittedPastEnd {
+        /// Name of the topic.
+        topic: String,
+        /// The partition.
+        partition: u32,
+        /// The committed offset.
+        committed: i64,
+        /// The offset after the last record.
+        high: i64,
+    },
+    /// A changelog does not fit, or is damaged. An owner halts or reads it again; a standby discards its table.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// The changelog no longer has the records that a table needs next.
+    /// The changelog no longer has the records that a table needs next. The table is discarded.
     #[error(
         "the changelog begins at offset {start}, but only the records before offset {next_offset} were read"
     )]
-    Behind {
+    RecordsGone {
         /// The offset of the first record of the changelog.
         start: u64,
         /// The offset of the next record to read.
         next_offset: u64,
     },
-    /// Any other failure: of a client that cannot be created, a file, another part of the program.
+    /// Another failure: of a client that cannot be created, a file, another part of the program.
     #[error(transparent)]
     Part(Box<dyn StdError + Send + Sync>),
-}
-
-/// The error for a committed offset that is after the end of the topic.
-#[derive(Debug, Error)]
-#[error(
-    "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at \
-     {high}: it was deleted and created again, or truncated, and its new pages would count as already read; \
-     raise kafka.epoch to process all pages of the topic"
-)]
-pub struct CommittedPastEnd {
-    pub(super) topic: String,
-    pub(super) partition: u32,
-    pub(super) committed: i64,
-    pub(super) high: i64,
 }
 
 /// Reason why a client cannot be created.

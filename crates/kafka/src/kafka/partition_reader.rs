@@ -104,8 +104,7 @@ impl Reader for PartitionReader {
             None => Ok(Step::Nothing),
             Some(Ok(message)) => Ok(Step::Record(message)),
             Some(Err(KafkaError::PartitionEOF(_))) => Ok(Step::End),
-            Some(Err(error)) if is_final(&error) => {
-                let advice = client::advice_on_damage(&error).unwrap_or_default();
+            Some(Err(error)) if let Some(advice) = final_advice(&error) => {
                 Err(refused!("cannot read {}: {error}{advice}", self.name()))
             }
             Some(Err(error)) => {
@@ -126,15 +125,20 @@ impl Reader for PartitionReader {
     }
 }
 
-/// Returns true if no later poll can continue: the records or the topic are gone, records are damaged, or the client is
-/// broken. librdkafka repeats what fails for other reasons.
-fn is_final(error: &KafkaError) -> bool {
-    matches!(error, KafkaError::MessageConsumptionFatal(_))
-        || client::advice_on_damage(error).is_some()
-        || matches!(
-            error.rdkafka_error_code(),
-            Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition)
+/// Returns advice, which may be empty, if no later poll can continue: the records, the partition or the topic are gone,
+/// records are damaged, or the client is broken. librdkafka repeats what fails for other reasons.
+fn final_advice(error: &KafkaError) -> Option<&'static str> {
+    let is_gone = matches!(
+        error.rdkafka_error_code(),
+        Some(
+            Code::AutoOffsetReset
+                | Code::OffsetOutOfRange
+                | Code::UnknownTopicOrPartition
+                | Code::UnknownPartition
         )
+    );
+    let is_final = is_gone || matches!(error, KafkaError::MessageConsumptionFatal(_));
+    client::advice_on_damage(error).or(is_final.then_some(""))
 }
 
 impl Drop for PartitionReader {
@@ -180,6 +184,7 @@ mod tests {
             (Code::OffsetOutOfRange, true),
             (Code::AutoOffsetReset, true),
             (Code::UnknownTopicOrPartition, true),
+            (Code::UnknownPartition, true),
             (Code::BadMessage, true),
             (Code::BadCompression, true),
             (Code::NotImplemented, true),
@@ -188,9 +193,10 @@ mod tests {
             (Code::NotLeaderForPartition, false),
             (Code::TopicAuthorizationFailed, false),
         ] {
-            assert_eq!(is_final(&KafkaError::MessageConsumption(code)), expected, "{code:?}");
+            let advice = final_advice(&KafkaError::MessageConsumption(code));
+            assert_eq!(advice.is_some(), expected, "{code:?}");
         }
-        assert!(is_final(&KafkaError::MessageConsumptionFatal(Code::Fenced)));
+        assert_eq!(final_advice(&KafkaError::MessageConsumptionFatal(Code::Fenced)), Some(""));
     }
 
     /// The brokers are librdkafka's own: this is about what a client does to itself.
@@ -200,8 +206,8 @@ mod tests {
         brokers.create_topic("log", 1, 1).expect("a topic");
         let config = KafkaConfig { bootstrap_servers: brokers.bootstrap_servers(), ..KafkaConfig::default() };
         let read_to_end = |reader: &PartitionReader| {
-            let steps = (0..600).map(|_| reader.next(Duration::from_millis(100)).expect("no error"));
-            assert!(steps.into_iter().any(|step| matches!(step, Step::End)), "no end within 600 polls");
+            let mut steps = (0..600).map(|_| reader.next(Duration::from_millis(100)).expect("no error"));
+            assert!(steps.any(|step| matches!(step, Step::End)), "no end within 600 polls");
         };
         for round in 0..60 {
             let reader = PartitionReader::new(&config, "log", 0, ReadMode::ToEnd).expect("a reader");

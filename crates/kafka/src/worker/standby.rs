@@ -45,7 +45,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
         metrics::STANDBY_CENTROIDS.set_of(partition, 0.0);
         match ended {
             Ok(()) => {}
-            Err(why @ (Error::Restore(_) | Error::Behind { .. })) => {
+            Err(why @ (Error::Restore(_) | Error::RecordsGone { .. })) => {
                 // Brokers may have deleted records during the reading. The next owner checks this more
                 // closely.
                 tracing::warn!(
@@ -88,7 +88,7 @@ fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &St
     }
     let bounds = changelog.bounds()?;
     if next_offset < bounds.0 {
-        return Err(Error::Behind { start: bounds.0, next_offset });
+        return Err(Error::RecordsGone { start: bounds.0, next_offset });
     }
     changelog.begin(next_offset)?;
     let mut transaction = Vec::new();

@@ -13,7 +13,7 @@ use prost::bytes::Buf as _;
 use leitong_base::mix::mix;
 
 /// Limit on the number of seeds that are tried. One of them nearly always succeeds.
-const SEEDS_MAX: u32 = 1000;
+const SEEDS_MAX: u32 = 100;
 
 /// The filter of a set.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,8 +48,9 @@ impl FilterBuilder {
     /// Builds the filter of these keys, which must be distinct, with 6 to 8 bits a place.
     ///
     /// # Panics
-    /// Panics if a key is there twice: then no seed can succeed.
+    /// Panics if a key is there twice, because then no seed succeeds, or if `place_bits` is out of range.
     pub(super) fn filter_of(&mut self, keys: &[u64], place_bits: u32) -> Filter {
+        assert!((6..=8).contains(&place_bits), "{place_bits} bits a place");
         let mut filter = Filter { seed: 0, segment_bits: 0, segments: 0, place_bits, places: Box::default() };
         if keys.is_empty() {
             return filter;
@@ -211,7 +212,7 @@ impl Filter {
     /// Returns the mask of the bits of a place.
     #[inline]
     fn mask(&self) -> u8 {
-        (0xff_u32 >> (8 - self.place_bits)) as u8
+        u8::MAX >> (8 - self.place_bits)
     }
 
     #[inline]
@@ -237,6 +238,7 @@ impl Filter {
     }
 }
 
+/// Returns the bits that the places of a key add up to. The last bits of the hash alone choose its third place.
 #[inline]
 fn byte_of(hash: u64) -> u8 {
     (hash ^ hash >> 32) as u8

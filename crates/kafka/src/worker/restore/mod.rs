@@ -191,7 +191,7 @@ fn read_on<W: World>(
                 // need them.
                 match changelog.bounds() {
                     Ok((start, _)) if start > table.next_offset => {
-                        let why = Error::Behind { start, next_offset: table.next_offset };
+                        let why = Error::RecordsGone { start, next_offset: table.next_offset };
                         return Err(RestoreError::Damaged(why.to_string()));
                     }
                     _ if owned.world().wait(&owned.stop, RETRY_PAUSE) => return Ok(false),

@@ -93,7 +93,7 @@ fn character(code: u32) -> char {
 
 /// Appends `text` with its references replaced.
 pub(in crate::extract) fn decode_into(text: &str, out: &mut String) {
-    append(text, |_, _| true, out);
+    append(text, false, out);
 }
 
 /// Returns `text` with its references replaced.
@@ -106,30 +106,36 @@ pub(in crate::extract) fn decoded(text: &str) -> String {
 /// Returns the link in an attribute with its references replaced. There, a name without a semicolon is none before `=`, a
 /// letter or a digit: `?a=1&section=2` has no `&sect`.
 pub(in crate::extract) fn decoded_link(link: &str) -> String {
-    let is_reference = |reference: &[u8], next: Option<&u8>| {
-        reference.ends_with(b";")
-            || reference[1] == b'#'
-            || !next.is_some_and(|next| *next == b'=' || next.is_ascii_alphanumeric())
-    };
     let mut decoded = String::with_capacity(link.len());
-    append(link, is_reference, &mut decoded);
+    append(link, true, &mut decoded);
     decoded
 }
 
-/// Appends `text` with those references replaced that are some, given their bytes and the byte behind them.
-fn append(text: &str, is_reference: impl Fn(&[u8], Option<&u8>) -> bool, out: &mut String) {
+/// Appends `text`, or the value of an attribute, with its references replaced.
+fn append(text: &str, in_attribute: bool, out: &mut String) {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let bytes = rest.as_bytes();
-        let found =
-            reference(bytes).filter(|(_, length)| is_reference(&bytes[..*length], bytes.get(*length)));
-        let (characters, length) = found.unwrap_or((Characters::Numbered('&'), 1));
-        match characters {
-            Characters::Named(characters) => out.push_str(characters),
-            Characters::Numbered(character) => out.push(character),
-        }
+        let is_text = |length: usize| {
+            let goes_on = bytes.get(length).is_some_and(|next| *next == b'=' || next.is_ascii_alphanumeric());
+            in_attribute && bytes[1] != b'#' && bytes[length - 1] != b';' && goes_on
+        };
+        let length = match reference(bytes).filter(|(_, length)| !is_text(*length)) {
+            Some((Characters::Named(characters), length)) => {
+                out.push_str(characters);
+                length
+            }
+            Some((Characters::Numbered(character), length)) => {
+                out.push(character);
+                length
+            }
+            None => {
+                out.push('&');
+                1
+            }
+        };
         rest = &rest[length..];
     }
     out.push_str(rest);
