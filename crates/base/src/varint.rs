@@ -14,14 +14,22 @@ pub fn take_varint<N: TryFrom<u64>>(bytes: &mut &[u8]) -> Option<N> {
     decode_varint(bytes).ok().and_then(|value| N::try_from(value).ok())
 }
 
-/// Maps signed numbers to unsigned ones: those close to 0 remain small.
-pub fn zigzag(number: i64) -> u64 {
-    ((number << 1) ^ (number >> 63)).cast_unsigned()
+/// A signed number as an unsigned one, so that numbers close to 0 remain small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZigZag(pub u64);
+
+impl ZigZag {
+    /// Returns the signed number.
+    #[must_use]
+    pub fn signed(self) -> i64 {
+        (self.0 >> 1).cast_signed() ^ -((self.0 & 1).cast_signed())
+    }
 }
 
-/// Returns the number that [`zigzag`] maps to `number`.
-pub fn unzigzag(number: u64) -> i64 {
-    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
+impl From<i64> for ZigZag {
+    fn from(number: i64) -> Self {
+        Self(((number << 1) ^ (number >> 63)).cast_unsigned())
+    }
 }
 
 #[cfg(test)]
@@ -30,8 +38,9 @@ mod tests {
 
     #[test]
     fn small_numbers_of_either_sign_remain_small() {
-        assert_eq!([0, -1, 1, -2, i64::MAX, i64::MIN].map(zigzag), [0, 1, 2, 3, u64::MAX - 1, u64::MAX]);
-        assert!((-300..300).chain([i64::MIN, i64::MAX]).all(|number| unzigzag(zigzag(number)) == number));
+        let numbers = [0, -1, 1, -2, i64::MAX, i64::MIN];
+        assert_eq!(numbers.map(|number| ZigZag::from(number).0), [0, 1, 2, 3, u64::MAX - 1, u64::MAX]);
+        assert!((-300..300).chain(numbers).all(|number| ZigZag::from(number).signed() == number));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use super::centroid::Centroid;
 use leitong_base::record::Timestamp;
-use leitong_base::varint::{push_varint, take_varint, unzigzag, zigzag};
+use leitong_base::varint::{ZigZag, push_varint, take_varint};
 
 /// Centroids in a block.
 const BLOCK: usize = 128;
@@ -197,14 +197,14 @@ impl Cold {
 impl Open {
     fn push(&mut self, centroid: &Centroid, uncompared: &[u8]) {
         let difference = centroid.log_offset.wrapping_sub(self.last.log_offset) as i64;
-        push_varint(zigzag(difference), &mut self.records);
+        push_varint(ZigZag::from(difference).0, &mut self.records);
         self.last.log_offset = centroid.log_offset;
         // 0 means no time; so 1 is added to the difference of two times.
         match centroid.log_time {
             None => push_varint(0_u64, &mut self.records),
             Some(time) => {
                 let ms = time.as_ms();
-                let difference = zigzag(ms.wrapping_sub(self.last.log_time_ms));
+                let difference = ZigZag::from(ms.wrapping_sub(self.last.log_time_ms)).0;
                 push_varint(difference.wrapping_add(1), &mut self.records);
                 self.last.log_time_ms = ms;
             }
@@ -239,12 +239,12 @@ fn read_records(mut bytes: &[u8]) -> impl Iterator<Item = ColdCentroid<'_>> {
         if bytes.is_empty() {
             return None;
         }
-        let difference = unzigzag(varint(&mut bytes));
+        let difference = ZigZag(varint(&mut bytes)).signed();
         last.log_offset = last.log_offset.wrapping_add_signed(difference);
         let log_time = match varint(&mut bytes) {
             0 => None,
             difference => {
-                last.log_time_ms = last.log_time_ms.wrapping_add(unzigzag(difference.wrapping_sub(1)));
+                last.log_time_ms = last.log_time_ms.wrapping_add(ZigZag(difference.wrapping_sub(1)).signed());
                 Timestamp::from_ms(last.log_time_ms)
             }
         };

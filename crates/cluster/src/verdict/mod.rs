@@ -19,7 +19,8 @@ pub use conclusion::Conclusion;
 pub use judge::Judge;
 use leitong_fingerprint::relation::Relation;
 use leitong_fingerprint::{Shares, to_display};
-pub use recrawl::{LeftCluster, RecrawlNote};
+pub use recrawl::LeftCluster;
+use recrawl::RecrawlNote;
 
 leitong_base::named! {
     /// The classification of a page.

@@ -1,7 +1,7 @@
 //! Reads values of Thrift's compact protocol, in which page headers and the index of a Parquet file are written.
 
 use super::runs::varint;
-use leitong_base::varint::unzigzag;
+use leitong_base::varint::ZigZag;
 
 /// Maximum depth of nested values.
 const DEPTH_MAX: usize = 16;
@@ -99,6 +99,6 @@ impl<'a> Compact<'a> {
     }
 
     pub(super) fn integer(&mut self) -> Option<i64> {
-        self.varint().map(unzigzag)
+        self.varint().map(|number| ZigZag(number).signed())
     }
 }

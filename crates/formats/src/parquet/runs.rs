@@ -5,7 +5,7 @@
 //! `None` is the end of the bytes, or damage that the library reports as well. Each step reads a byte or returns a number.
 
 use bytes::{Buf as _, Bytes};
-use leitong_base::varint::unzigzag;
+use leitong_base::varint::ZigZag;
 
 /// Numbers in the hybrid of runs and packed bits: levels, and indexes into a dictionary.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ impl Deltas {
         let block = varint(&bytes, &mut at)?;
         let parts = usize::try_from(varint(&bytes, &mut at)?).ok().filter(|parts| *parts > 0)?;
         let left = varint(&bytes, &mut at).filter(|left| *left <= numbers_max)?;
-        let number = unzigzag(varint(&bytes, &mut at)?);
+        let number = ZigZag(varint(&bytes, &mut at)?).signed();
         let part_numbers = block / parts as u64;
         (part_numbers > 0 && part_numbers.is_multiple_of(8)).then_some(Self {
             bytes,
@@ -158,7 +158,7 @@ impl Deltas {
 
     fn begin_part(&mut self) -> Option<()> {
         if self.widths.is_empty() {
-            self.smallest = unzigzag(varint(&self.bytes, &mut self.at)?);
+            self.smallest = ZigZag(varint(&self.bytes, &mut self.at)?).signed();
             let end = self.at.checked_add(self.parts).filter(|end| *end <= self.bytes.len())?;
             self.widths = self.bytes.slice(self.at..end);
             self.at = end;
@@ -197,7 +197,7 @@ pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use leitong_base::varint::{push_varint, zigzag};
+    use leitong_base::varint::push_varint;
 
     use super::*;
 
@@ -225,12 +225,12 @@ pub(super) mod tests {
     pub(in super::super) fn delta_packed(numbers: &[i32]) -> Vec<u8> {
         let mut bytes = vec![16, 2];
         push_varint(numbers.len() as u64, &mut bytes);
-        push_varint(zigzag(i64::from(numbers.first().copied().unwrap_or(0))), &mut bytes);
+        push_varint(ZigZag::from(i64::from(numbers.first().copied().unwrap_or(0))).0, &mut bytes);
         let deltas: Vec<i64> =
             numbers.windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect();
         for block in deltas.chunks(16) {
             let smallest = *block.iter().min().expect("a difference");
-            push_varint(zigzag(smallest), &mut bytes);
+            push_varint(ZigZag::from(smallest).0, &mut bytes);
             let mut more: Vec<u64> = block.iter().map(|d| d.wrapping_sub(smallest).cast_unsigned()).collect();
             more.resize(16, 0);
             let width_of = |part: &[u64]| part.iter().map(|n| 64 - n.leading_zeros()).max().unwrap_or(0);

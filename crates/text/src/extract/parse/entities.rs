@@ -22,7 +22,7 @@ pub(in crate::extract) fn build_table() {
     LazyLock::force(&NAMES);
 }
 
-/// What a reference stands for.
+/// The characters of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) enum Characters {
     /// The one or two characters of a name.
