@@ -16,7 +16,7 @@ use leitong_base::record::{
     Received, TextDigest, Timestamp, Unreadable,
 };
 use leitong_cluster::changelog::ChangelogRecord;
-use leitong_cluster::log::{Entry, Sent, Watermark, Watermarks};
+use leitong_cluster::log::{Entry, MessageOrigin, Watermark, Watermarks};
 use leitong_cluster::{
     Canonical, Centroid, ClusterRules, Clusterer, NewCanonical, NewCentroid, Position, Rank,
 };
@@ -80,7 +80,7 @@ fn entries(detector: &dyn Detector, fingerprint: &[u8]) {
             ..Received::default()
         })),
     }));
-    let sent = Sent { previous_offset: Some(6), timestamp_ms: Some(12), topic_id: None };
+    let sent = MessageOrigin { previous_offset: Some(6), timestamp_ms: Some(12), topic_id: None };
     write(
         "entry",
         "page",

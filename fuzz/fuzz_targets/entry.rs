@@ -9,7 +9,7 @@ mod common;
 use std::sync::{Arc, LazyLock};
 
 use leitong_base::record::{LogRecord, Outcome, Reason};
-use leitong_cluster::log::{Entry, Sent};
+use leitong_cluster::log::{Entry, MessageOrigin};
 use leitong_fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
 
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
                     Outcome::Undecidable(_) => {}
                 }
             }
-            let sent = Sent {
+            let sent = MessageOrigin {
                 previous_offset: entry.origin.previous_offset,
                 timestamp_ms: entry.origin.timestamp_ms,
                 topic_id: entry.origin.topic_id,
