@@ -30,6 +30,8 @@ pub(super) struct Column {
     list_values: u64,
     max_definition: u32,
     max_repetition: u32,
+    /// True if the values themselves may be missing, and not only the lists and structs around them.
+    has_nulls: bool,
 }
 
 impl Column {
@@ -49,6 +51,7 @@ impl Column {
             list_values: list_values(field),
             max_definition: level(column.max_def_level()),
             max_repetition: level(column.max_rep_level()),
+            has_nulls: column.self_type().is_optional(),
         }
     }
 
@@ -58,7 +61,7 @@ impl Column {
     fn missing_bytes(self, definition: u32) -> u64 {
         match (self.width, self.list_values) {
             (None, 1) => 0,
-            (width, _) if definition + 1 == self.max_definition => width.unwrap_or(0),
+            (width, _) if self.has_nulls && definition + 1 == self.max_definition => width.unwrap_or(0),
             (width, values) => width.unwrap_or(LENGTH_BYTES).saturating_mul(values),
         }
     }
@@ -119,21 +122,16 @@ pub(super) fn dictionary(column: Column, page: &Page) -> Dictionary {
     std::iter::from_fn(next).take(page.num_values() as usize).collect()
 }
 
-/// Returns the bytes of all values of a data page when they are decoded. A damaged page is decoded up to the damage.
-///
-/// # Errors
-/// A page that begins with damage, or claims more lengths than it has values.
-pub(super) fn total(column: Column, page: &Page, lengths: &Dictionary) -> Result<u64, ParquetError> {
-    if column.has_unmeasured_levels(page) {
-        return Ok(u64::MAX);
-    }
-    let mut costs = PageCosts::new(column, page, lengths).ok_or_else(damaged)?;
+/// Returns the bytes of all values of a data page when they are decoded; the greatest number if they cannot be measured to
+/// the end, since the library may read on after what looks like damage here.
+pub(super) fn total(column: Column, page: &Page, lengths: &Dictionary) -> u64 {
+    let Some(mut costs) = PageCosts::new(column, page, lengths) else { return u64::MAX };
     let mut total = 0_u64;
     while costs.left > 0 {
-        let Some(run) = costs.next() else { break };
+        let Some(run) = costs.next() else { return u64::MAX };
         total = total.saturating_add(run.cost.saturating_mul(run.count));
     }
-    Ok(total)
+    total
 }
 
 /// The lengths of a page's values, one after the other.
@@ -300,12 +298,19 @@ impl PageCosts {
         let mut run = EntryRun { count: self.left, begins_row: true, cost: self.column.entry_bytes() };
         if let Some(levels) = &mut self.repetition {
             let (count, level) = levels.peek()?;
+            if level > u64::from(self.column.max_repetition) {
+                return None;
+            }
             (run.count, run.begins_row) = (run.count.min(count), level == 0);
         }
         let mut has_value = true;
         if let Some((levels, max)) = &mut self.definition {
             let (count, level) = levels.peek()?;
             run.count = run.count.min(count);
+            // In a column without lists, the library takes any level above 0 for a value.
+            if level > *max {
+                return None;
+            }
             has_value = level == *max;
             if !has_value {
                 let level = u32::try_from(level).unwrap_or(0);
@@ -400,7 +405,8 @@ mod tests {
     use super::super::runs::tests::delta_packed;
     use super::*;
 
-    const TEXTS: Column = Column { width: None, list_values: 1, max_definition: 0, max_repetition: 0 };
+    const TEXTS: Column =
+        Column { width: None, list_values: 1, max_definition: 0, max_repetition: 0, has_nulls: false };
 
     fn page(encoding: Encoding, values: u32, bytes: Vec<u8>) -> Page {
         let buf = Bytes::from(bytes);
@@ -416,8 +422,8 @@ mod tests {
     }
 
     fn bytes_of(column: Column, page: &Page) -> Option<u64> {
-        let total = total(column, page, &Arc::from([1, 1 << 20])).ok()?;
-        Some(total - ENTRY_BYTES * u64::from(page.num_values()))
+        let total = total(column, page, &Arc::from([1, 1 << 20]));
+        total.checked_sub(ENTRY_BYTES * u64::from(page.num_values())).filter(|_| total < u64::MAX)
     }
 
     #[test]
@@ -433,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_claims_more_lengths_than_values_is_refused() {
+    fn a_page_that_claims_more_lengths_than_values_has_no_measure() {
         let lengths = delta_packed(&[0; 5]);
         let bytes = [&*lengths, &*lengths].concat();
         for column in [TEXTS, Column { width: Some(8), ..TEXTS }] {
@@ -443,14 +449,31 @@ mod tests {
         assert_eq!(bytes_of(TEXTS, &page(Encoding::DELTA_LENGTH_BYTE_ARRAY, 4, lengths)), None);
     }
 
-    /// The library loses the bits of a length above the 32nd, and those of a number above the 64th.
+    /// The library decodes each of these in some way.
     #[test]
-    fn lengths_of_runs_are_those_of_the_library() {
-        // Indexes of one bit: a run of 2³² + 1 times 0, then a run of three times 1.
-        let truncated = vec![1, 0x82, 0x80, 0x80, 0x80, 0x20, 0, 6, 1];
-        assert_eq!(bytes_of(TEXTS, &page(Encoding::RLE_DICTIONARY, 4, truncated)), Some(1 + (3 << 20)));
-        // A run of four times 1, whose length has ten bytes and a bit too many.
-        let long = [&[1, 0x88][..], &[0x80; 8], &[2, 1]].concat();
-        assert_eq!(bytes_of(TEXTS, &page(Encoding::RLE_DICTIONARY, 4, long)), Some(4 << 20));
+    fn runs_that_no_writer_writes_have_no_measure() {
+        let indexes = |bytes: &[u8]| bytes_of(TEXTS, &page(Encoding::RLE_DICTIONARY, 4, bytes.to_vec()));
+        assert_eq!(indexes(&[1, 8, 1]), Some(4 << 20), "four times the value with the index 1");
+        // The length of the run has ten bytes, and a bit too many.
+        assert_eq!(indexes(&[&[1, 0x88][..], &[0x80; 8], &[2, 1]].concat()), Some(4 << 20));
+        assert_eq!(indexes(&[1, 0, 8, 1]), None, "a head of 0");
+        assert_eq!(
+            indexes(&[1, 0x82, 0x80, 0x80, 0x80, 0x20, 0, 6, 1]),
+            None,
+            "a length of more than 32 bits"
+        );
+        let nullable = Column { max_definition: 1, has_nulls: true, ..TEXTS };
+        let levels = |level: u8| {
+            let bytes = [&[2, 0, 0, 0, 8, level][..], &[1, 8, 1]].concat();
+            bytes_of(nullable, &page(Encoding::RLE_DICTIONARY, 4, bytes))
+        };
+        assert_eq!((levels(0), levels(1), levels(2)), (Some(0), Some(4 << 20), None));
+    }
+
+    #[test]
+    fn an_empty_list_of_a_fixed_length_has_its_length_in_missing_values() {
+        let list = Column { width: Some(8), list_values: 1 << 24, max_definition: 2, ..TEXTS };
+        assert_eq!(list.missing_bytes(1), 8 << 24, "values that cannot be missing");
+        assert_eq!(Column { has_nulls: true, ..list }.missing_bytes(1), 8, "one value");
     }
 }

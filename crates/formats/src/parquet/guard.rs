@@ -184,9 +184,8 @@ impl PageReader for Pages {
                 self.dictionary = dictionary(self.column, page);
                 self.budget.take(page_bytes)?;
             }
-            // The library reports damage behind the beginning of a page.
             Some(page) => {
-                self.budget.take(total(self.column, page, &self.dictionary)?.max(page_bytes))?;
+                self.budget.take(total(self.column, page, &self.dictionary).max(page_bytes))?;
             }
         }
         Ok(page)

@@ -32,6 +32,21 @@ impl Plan {
     pub(super) fn next_too_large(&self, row: u64) -> Option<&(Range<u64>, u64)> {
         self.too_large.get(self.too_large.partition_point(|(rows, _)| rows.end <= row))
     }
+
+    /// Returns the number of rows from `row` to the plan's end that are not too large, or a number above `most`. Cost: one
+    /// step for each of them at most.
+    pub(super) fn rows_left(&self, mut row: u64, most: u64) -> u64 {
+        let mut left = 0;
+        let first = self.too_large.partition_point(|(rows, _)| rows.end <= row);
+        for (rows, _) in &self.too_large[first..] {
+            if left > most {
+                return left;
+            }
+            left += rows.start.saturating_sub(row);
+            row = rows.end;
+        }
+        left + self.end.saturating_sub(row)
+    }
 }
 
 /// Measures the `rows` rows of a row group with these columns. `bytes_max` is the maximum size of one row, and also of
@@ -108,5 +123,18 @@ impl Window {
                 count %= self.rows;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_left_are_those_before_the_end_that_are_not_too_large() {
+        let plan = Plan { too_large: vec![(2..4, 9), (6..7, 9)], end: 9, ..Plan::default() };
+        let naive = |row| (row..9).filter(|row| ![2, 3, 6].contains(row)).count() as u64;
+        assert!((0..9).all(|row| plan.rows_left(row, 99) == naive(row)));
+        assert!(plan.rows_left(0, 1) > 1);
     }
 }

@@ -190,7 +190,12 @@ impl Rows {
 
     /// Reads the next batch of the row group.
     fn next_batch(&mut self) -> Result<RecordBatch, Fault> {
-        let mut reader = match self.reader.take() {
+        // A batch does not go on into rows that cannot be measured.
+        let rows = self.step.unwrap_or(usize::MAX).min(self.batch_rows());
+        let plan = self.plan.as_ref().filter(|plan| plan.problem.is_some());
+        let left = plan.map_or(u64::MAX, |plan| plan.rows_left(self.next, rows as u64));
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let mut reader = match self.reader.take().filter(|_| rows <= left) {
             Some(reader) => reader,
             None => {
                 // A damaged row group is read in many attempts. Each passes over pages again, so the limit is for
@@ -202,8 +207,7 @@ impl Rows {
                 };
                 let guard = self.guard(budget).map_err(Fault::Machine)?;
                 self.budget = Arc::clone(&guard.budget);
-                let rows = self.step.unwrap_or(usize::MAX).min(self.batch_rows());
-                self.reader_at(&guard, self.next, rows, None)?
+                self.reader_at(&guard, self.next, rows.min(left).max(1), None)?
             }
         };
         self.budget.reset();
@@ -214,7 +218,9 @@ impl Rows {
 
     /// Finds the next readable row after the row at `next`, which cannot be read. Returns the rows before it as lost.
     fn skip_broken(&mut self, problem: String) -> io::Result<Chunk> {
-        let (mut broken, end) = (self.next, self.file.rows_of(self.row_group));
+        // Rows that cannot be measured are not tried.
+        let measured = self.plan.as_ref().map_or(u64::MAX, |plan| plan.end);
+        let (mut broken, end) = (self.next, self.file.rows_of(self.row_group).min(measured));
         let mut readable = end;
         let mut step = 1;
         while broken < end - 1 {

@@ -1,8 +1,9 @@
 //! Decodes two encodings of whole numbers in pages, as far as the sizes of values need them: the hybrid of runs and
 //! packed bits, and `DELTA_BINARY_PACKED` (Parquet's specification, Encodings.md).
 //!
-//! Numbers are those that the library decodes, from whatever bytes: values must never take less memory here than there.
-//! `None` is the end of the bytes, or damage that the library reports as well. Each step reads a byte or returns a number.
+//! Numbers are those that the library (parquet 60) decodes: values must never take less memory here than there. So what
+//! the library's own decoders read in several ways, and no writer writes, is `None`, like the end of the bytes and damage.
+//! Each step reads a byte or returns a number.
 
 use bytes::{Buf as _, Bytes};
 use leitong_base::varint::ZigZag;
@@ -53,16 +54,16 @@ impl Hybrid {
     }
 
     fn begin_run(&mut self) -> Option<()> {
-        let head = varint(&self.bytes, &mut self.at)?;
+        // The library passes over a head of 0, with or without a number behind it.
+        let head = varint(&self.bytes, &mut self.at).filter(|head| (1..=1 << 32).contains(head))?;
         if head & 1 == 0 {
             let length = self.width.div_ceil(8) as usize;
             let number = self.bytes.get(self.at..self.at.checked_add(length)?)?;
             let number = number.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte));
             self.at += length;
-            // The library keeps 32 bits of a length.
-            (self.left, self.run) = (u64::from((head >> 1) as u32), Run::Repeated(number));
+            (self.left, self.run) = (head >> 1, Run::Repeated(number));
         } else {
-            self.left = u64::from(((head >> 1) << 3) as u32);
+            self.left = head >> 1 << 3;
             self.run = if self.width == 0 { Run::Repeated(0) } else { Run::Packed(self.at * 8) };
             self.at = self.at.checked_add(self.left as usize / 8 * self.width as usize)?;
         }
@@ -105,7 +106,7 @@ struct Part {
 
 impl Deltas {
     /// Creates a decoder: reads the header of the encoding. `None` if it is damaged, or claims more than `numbers_max`
-    /// numbers, for which the library would allocate memory.
+    /// numbers: the library allocates memory for all of them.
     pub(super) fn new(bytes: Bytes, numbers_max: u64) -> Option<Self> {
         let mut at = 0;
         let block = varint(&bytes, &mut at)?;
@@ -113,7 +114,8 @@ impl Deltas {
         let left = varint(&bytes, &mut at).filter(|left| *left <= numbers_max)?;
         let number = ZigZag(varint(&bytes, &mut at)?).signed();
         let part_numbers = block / parts as u64;
-        (part_numbers > 0 && part_numbers.is_multiple_of(8)).then_some(Self {
+        let is_valid = block <= 1 << 32 && block.is_multiple_of(128) && part_numbers.is_multiple_of(32);
+        (is_valid && part_numbers > 0).then_some(Self {
             bytes,
             at,
             part_numbers,
@@ -221,21 +223,23 @@ pub(super) mod tests {
         bytes.extend(bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |byte, bit| byte << 1 | bit)));
     }
 
-    /// Encodes numbers in blocks of 16 differences, in 2 parts.
+    /// Encodes numbers in blocks of 128 differences, in 4 parts.
     pub(in super::super) fn delta_packed(numbers: &[i32]) -> Vec<u8> {
-        let mut bytes = vec![16, 2];
+        let mut bytes = vec![0x80, 1, 4];
         push_varint(numbers.len() as u64, &mut bytes);
         push_varint(ZigZag::from(i64::from(numbers.first().copied().unwrap_or(0))).0, &mut bytes);
         let deltas: Vec<i64> =
             numbers.windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect();
-        for block in deltas.chunks(16) {
+        for block in deltas.chunks(128) {
             let smallest = *block.iter().min().expect("a difference");
             push_varint(ZigZag::from(smallest).0, &mut bytes);
             let mut more: Vec<u64> = block.iter().map(|d| d.wrapping_sub(smallest).cast_unsigned()).collect();
-            more.resize(16, 0);
+            more.resize(128, 0);
             let width_of = |part: &[u64]| part.iter().map(|n| 64 - n.leading_zeros()).max().unwrap_or(0);
-            bytes.extend(more.chunks(8).map(|part| width_of(part) as u8));
-            more.chunks(8).for_each(|part| pack(part, width_of(part), &mut bytes));
+            bytes.extend(more.chunks(32).map(|part| width_of(part) as u8));
+            // Parts without numbers have no bytes.
+            let parts = more.chunks(32).take(block.len().div_ceil(32));
+            parts.for_each(|part| pack(part, width_of(part), &mut bytes));
         }
         bytes
     }
@@ -243,13 +247,13 @@ pub(super) mod tests {
     proptest::proptest! {
         #[test]
         fn deltas_are_decoded_and_end_where_the_next_bytes_begin(
-            small in proptest::collection::vec(-9_i32..9, 0..60),
+            small in proptest::collection::vec(-9_i32..9, 0..300),
             any in proptest::collection::vec(proptest::num::i32::ANY, 0..40),
         ) {
             for numbers in [small.clone(), any.clone(), [small, any].concat()] {
                 let bytes = [&*delta_packed(&numbers), b"rest"].concat();
                 let rest = Some(Bytes::from_static(b"rest"));
-                let mut deltas = Deltas::new(Bytes::from(bytes), 100).expect("numbers");
+                let mut deltas = Deltas::new(Bytes::from(bytes), 400).expect("numbers");
                 for number in numbers {
                     proptest::prop_assert_eq!(&deltas.after(), &rest);
                     proptest::prop_assert_eq!(deltas.next(), Some(number));

@@ -1,7 +1,7 @@
 //! The errors that end a stage, a look at a topic, or a request to brokers.
 //!
-//! An owner tries again after any of them, unless [`Trouble`](crate::worker::owner::trouble::Trouble) says otherwise. A
-//! fingerprint stage ends, so its process does: with its restart, the pages since the last commit are read again.
+//! Unless a variant says otherwise, an owner tries again (`worker/owner/trouble.rs`), and a fingerprint stage ends, so its
+//! process does: after its restart, the pages since the last commit are read again.
 
 use std::error::Error as StdError;
 use std::io;
