@@ -4,7 +4,7 @@ use crate::common::sources::{root, rust_files};
 
 /// Maximum number of lines of Rust in the program (`src`), and in it and all crates together. Lower them when something
 /// goes.
-const LINES_MAX: [(&[&str], usize); 2] = [(&["src"], 10_000), (&["src", "crates"], 130_850)];
+const LINES_MAX: [(&[&str], usize); 2] = [(&["src"], 10_000), (&["src", "crates"], 130_900)];
 /// Maximum number of commands that do something, rather than group others.
 const COMMANDS_MAX: usize = 26;
 

@@ -220,6 +220,19 @@ fn values_before_the_damage_of_a_page_count() {
     assert_eq!(lost(&path), (104..112).collect::<Vec<_>>());
 }
 
+/// The library takes any level above 0 for a value: a file of 2 MB took 2 GB, since such levels ended our measuring.
+#[test]
+fn values_with_a_level_above_the_greatest_are_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows = strings(&vec![&*"x".repeat(4 * MIB); 96]);
+    let batch = RecordBatch::try_from_iter_with_nullable([("text", rows, true)]).expect("a batch");
+    let plain = properties().set_compression(Compression::UNCOMPRESSED).set_write_batch_size(1024);
+    let path = write(folder.path(), &[batch], plain.build());
+    // The length of the levels, then a run of 96 times 1.
+    patch(&path, &[3, 0, 0, 0, 0xc0, 1, 1], &[3, 0, 0, 0, 0xc0, 1, 2]);
+    assert_eq!(lost(&path), (0..96).collect::<Vec<_>>());
+}
+
 /// Memory must not be allocated for all values that a dictionary claims to have: a file of 200 bytes ended the process.
 #[test]
 fn a_dictionary_that_claims_too_many_values_costs_only_its_row_group() {
