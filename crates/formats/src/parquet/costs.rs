@@ -402,7 +402,7 @@ impl ChunkCosts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::tests::delta_packed;
+    use crate::parquet::runs::tests::delta_packed;
     use super::*;
 
     const TEXTS: Column =

@@ -224,7 +224,7 @@ pub(super) mod tests {
     }
 
     /// Encodes numbers in blocks of 128 differences, in 4 parts.
-    pub(in super::super) fn delta_packed(numbers: &[i32]) -> Vec<u8> {
+    pub(in crate::parquet) fn delta_packed(numbers: &[i32]) -> Vec<u8> {
         let mut bytes = vec![0x80, 1, 4];
         push_varint(numbers.len() as u64, &mut bytes);
         push_varint(ZigZag::from(i64::from(numbers.first().copied().unwrap_or(0))).0, &mut bytes);
