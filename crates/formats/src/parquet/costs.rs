@@ -14,6 +14,8 @@ use parquet::column::page::{Page, PageReader};
 use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescriptor;
 
+#[cfg(test)]
+use super::runs::delta_packed;
 use super::runs::{Deltas, Hybrid};
 
 /// Number of bytes of the length that precedes a value of varying size.
@@ -402,7 +404,6 @@ impl ChunkCosts {
 
 #[cfg(test)]
 mod tests {
-    use crate::parquet::runs::tests::delta_packed;
     use super::*;
 
     const TEXTS: Column =

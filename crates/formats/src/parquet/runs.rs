@@ -198,7 +198,10 @@ pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(super) use tests::delta_packed;
+
+#[cfg(test)]
+mod tests {
     use leitong_base::varint::push_varint;
 
     use super::*;
@@ -224,7 +227,7 @@ pub(super) mod tests {
     }
 
     /// Encodes numbers in blocks of 128 differences, in 4 parts.
-    pub(in crate::parquet) fn delta_packed(numbers: &[i32]) -> Vec<u8> {
+    pub(crate) fn delta_packed(numbers: &[i32]) -> Vec<u8> {
         let mut bytes = vec![0x80, 1, 4];
         push_varint(numbers.len() as u64, &mut bytes);
         push_varint(ZigZag::from(i64::from(numbers.first().copied().unwrap_or(0))).0, &mut bytes);
