@@ -80,18 +80,18 @@ fn entries(detector: &dyn Detector, fingerprint: &[u8]) {
             ..Received::default()
         })),
     }));
-    let sent = MessageOrigin { previous_offset: Some(6), timestamp_ms: Some(12), topic_id: None };
+    let origin = MessageOrigin { previous_offset: Some(6), timestamp_ms: Some(12), topic_id: None };
     write(
         "entry",
         "page",
-        &Entry::encode(page(Outcome::Fingerprint(fingerprint.into())), sent, detector.name()),
+        &Entry::encode(page(Outcome::Fingerprint(fingerprint.into())), origin, detector.name()),
     );
     write(
         "entry",
         "undecidable",
-        &Entry::encode(page(Outcome::Undecidable(Reason::TooShort)), sent, detector.name()),
+        &Entry::encode(page(Outcome::Undecidable(Reason::TooShort)), origin, detector.name()),
     );
-    write("entry", "unreadable", &Entry::encode(unreadable, sent, detector.name()));
+    write("entry", "unreadable", &Entry::encode(unreadable, origin, detector.name()));
 }
 
 /// Writes the same three centroids as a changelog, as a saved table and as a local snapshot.

@@ -26,12 +26,12 @@ fuzz_target!(|data: &[u8]| {
                     Outcome::Undecidable(_) => {}
                 }
             }
-            let sent = MessageOrigin {
+            let origin = MessageOrigin {
                 previous_offset: entry.origin.previous_offset,
                 timestamp_ms: entry.origin.timestamp_ms,
                 topic_id: entry.origin.topic_id,
             };
-            let bytes = Entry::encode(entry.record.clone(), sent, DETECTOR.name());
+            let bytes = Entry::encode(entry.record.clone(), origin, DETECTOR.name());
             assert_eq!(Entry::decode(&bytes, &**DETECTOR), Ok(entry), "what is written is read");
         }
         Err(error) => common::assert_readable(&error.to_string()),

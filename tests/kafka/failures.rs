@@ -54,7 +54,7 @@ fn brokers_die_one_after_the_other() {
     installation.assert_exactly_once(&rows);
 }
 
-/// librdkafka passes over a damaged batch of records, and goes on behind it.
+/// librdkafka passes over a damaged batch of records, and goes on after it.
 #[test]
 fn damaged_records_are_never_passed_over() {
     let brokers = Brokers::start(1);
@@ -79,7 +79,7 @@ fn damaged_records_are_never_passed_over() {
     brokers.damage(&installation.topic("log"), 3);
     let mut owner = installation.worker(&["--role", "cluster"]);
     wait_until(format_args!("the owner tells:\n{}", owner.latest()), || told(&owner.plain_log()));
-    assert_eq!(owner.metric("leitong_log_records_taken_total"), 0.0, "the good record behind it waits");
+    assert_eq!(owner.metric("leitong_log_records_taken_total"), 0.0, "the good record after it waits");
     owner.kill();
     assert_eq!(fingerprint.terminate(), 0, "{}", fingerprint.log());
     installation.produce(&page(5));

@@ -2,8 +2,8 @@
 //! the rest of the fingerprint, page id and url.
 //!
 //! They are in blocks of [`BLOCK`] centroids, in order of founding. A full block is sealed: ids and urls
-//! resemble one another, so they are compressed together. The other values do not, so they stay uncompressed
-//! and can be read without that: one centroid by decoding those before it in its block.
+//! resemble one another, so they are compressed together. The other values do not, so they stay uncompressed;
+//! to read those of one centroid, all earlier ones of its block are decoded.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

@@ -158,8 +158,8 @@ enum Lengths {
 impl Lengths {
     fn new(column: Column, page: &Page, bytes: Bytes, dictionary: &Dictionary) -> Option<Self> {
         if bytes.is_empty() {
-            // A page of nulls may have no values at all.
-            return Some(Self::Plain { bytes, at: 0 });
+            // A page of nulls may have no values at all, and some values have no bytes.
+            return Some(column.width.map_or(Self::Plain { bytes, at: 0 }, Self::Fixed));
         }
         let deltas = |bytes: Bytes| Deltas::new(bytes, u64::from(page.num_values()));
         let shared = |bytes: Bytes| {
@@ -469,6 +469,13 @@ mod tests {
             bytes_of(nullable, &page(Encoding::RLE_DICTIONARY, 4, bytes))
         };
         assert_eq!((levels(0), levels(1), levels(2)), (Some(0), Some(4 << 20), None));
+    }
+
+    #[test]
+    fn values_without_bytes_are_measured() {
+        let empty = Column { width: Some(0), ..TEXTS };
+        assert_eq!(bytes_of(empty, &page(Encoding::PLAIN, 4, Vec::new())), Some(0));
+        assert_eq!(bytes_of(TEXTS, &page(Encoding::PLAIN, 4, Vec::new())), None, "lengths are missing");
     }
 
     #[test]

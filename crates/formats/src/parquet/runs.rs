@@ -207,16 +207,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_decoded_and_may_be_passed_in_parts() {
-        // Five times 3.
-        let mut hybrid = Hybrid::new(Bytes::from_static(&[10, 3]), 3);
+    fn runs_and_packed_numbers_are_decoded() {
+        // Five times 3, then eight numbers of three bits: 0 to 7.
+        let bytes = Bytes::from_static(&[10, 3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
+        let mut hybrid = Hybrid::new(bytes, 3);
         assert_eq!(hybrid.peek(), Some((5, 3)));
         hybrid.pass(2);
         assert_eq!(hybrid.peek(), Some((3, 3)));
         hybrid.pass(3);
+        for number in 0..8 {
+            assert_eq!(hybrid.peek(), Some((1, number)));
+            hybrid.pass(1);
+        }
         assert_eq!(hybrid.peek(), None);
         let many = Bytes::from_static(&[0xfe, 0xff, 0xff, 0xff, 0x0f]);
         assert_eq!(Hybrid::new(many, 0).peek().map(|run| run.1), Some(0));
+    }
+
+    #[test]
+    fn deltas_of_written_bytes_are_decoded() {
+        // Blocks of 128 in 4 parts, 5 numbers: 7, then deltas 1, 2, 1, 2 with smallest 1 and a width of 1.
+        let mut bytes = vec![0x80, 1, 4, 5, 14, 2, 1, 0, 0, 0, 0b1010, 0, 0, 0];
+        bytes.extend_from_slice(b"rest");
+        let mut deltas = Deltas::new(Bytes::from(bytes), 5).expect("numbers");
+        for number in [7, 8, 10, 11, 13] {
+            assert_eq!(deltas.after().as_deref(), Some(&b"rest"[..]));
+            assert_eq!(deltas.next(), Some(number));
+        }
+        assert_eq!((deltas.next(), deltas.after().as_deref()), (None, Some(&b"rest"[..])));
     }
 
     /// Appends numbers of `width` bits, lowest bits first, as the specification says.

@@ -112,14 +112,17 @@ where
     })
 }
 
-/// Returns advice if an error means that records are damaged, or in a format that librdkafka does not know. It would
-/// pass over such records, so a reader must stop.
-pub(crate) fn advice_on_damage(error: &KafkaError) -> Option<&'static str> {
+/// Returns advice, which may be empty, if no consumer can read on after this error: the client is broken, or records are
+/// damaged or in a format that librdkafka does not know, and it would pass over them.
+pub(crate) fn final_advice(error: &KafkaError) -> Option<&'static str> {
     use rdkafka::error::RDKafkaErrorCode::{BadCompression, BadMessage, NotImplemented};
-    matches!(error.rdkafka_error_code(), Some(BadMessage | BadCompression | NotImplemented)).then_some(
-        "; find the damaged records with kafka-dump-log on a broker, and restore that replica, or delete the records up \
-         to there",
-    )
+    match error {
+        KafkaError::MessageConsumptionFatal(_) => Some(""),
+        _ => matches!(error.rdkafka_error_code(), Some(BadMessage | BadCompression | NotImplemented)).then_some(
+            "; find the damaged records with kafka-dump-log on a broker, and restore that replica, or delete the records \
+             up to there",
+        ),
+    }
 }
 
 /// Returns the version of librdkafka.

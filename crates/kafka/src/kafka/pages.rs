@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::message::{BorrowedMessage, Message as _};
 
 use super::assignments::{PagesContext, commit};
@@ -135,13 +135,10 @@ impl PageConsumer {
         match self.consumer.poll(timeout) {
             None => Ok(None),
             Some(Ok(message)) => Ok(self.under_assignment(message)),
-            Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => {
-                Err(refused!("cannot read pages: {error}"))
+            Some(Err(error)) if let Some(advice) = client::final_advice(&error) => {
+                Err(refused!("cannot read pages of topic {}: {error}{advice}", self.topic))
             }
             Some(Err(error)) => {
-                if let Some(advice) = client::advice_on_damage(&error) {
-                    return Err(refused!("cannot read pages of topic {}: {error}{advice}", self.topic));
-                }
                 use RDKafkaErrorCode as Code;
                 if let Some(Code::AutoOffsetReset | Code::LogTruncation) = error.rdkafka_error_code() {
                     // The error does not name the partition. Its next owner counts the missing records.

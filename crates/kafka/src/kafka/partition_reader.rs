@@ -2,9 +2,8 @@
 //! a restore.
 //!
 //! The reader belongs to no group, so the partition cannot be revoked from it; it only asks for the offset that the
-//! cluster stage's group has committed. Several instances may read a
-//! partition at the same time. For the log, the transactional id decides which of them may write
-//! (`worker/owner/take_over.rs`).
+//! cluster stage's group has committed. Several instances may read a partition at the same time. For the log, the
+//! transactional id decides which of them may write (`worker/owner/take_over.rs`).
 
 use std::time::Duration;
 
@@ -89,10 +88,10 @@ impl Reader for PartitionReader {
     fn committed(&self) -> Result<Option<u64>> {
         let mut wanted = TopicPartitionList::new();
         wanted.add_partition(&self.topic, self.partition);
-        let told = || format!("brokers gave no committed offset of {}", self.name());
-        let committed = self.consumer.committed_offsets(wanted, CALL_TIMEOUT).with_context(told)?;
-        let element = committed.elements_for_topic(&self.topic).into_iter().next().with_context(told)?;
-        element.error().with_context(told)?;
+        let failed = || format!("brokers gave no committed offset of {}", self.name());
+        let committed = self.consumer.committed_offsets(wanted, CALL_TIMEOUT).with_context(failed)?;
+        let element = committed.elements_for_topic(&self.topic).into_iter().next().with_context(failed)?;
+        element.error().with_context(failed)?;
         match element.offset() {
             Offset::Offset(offset) => Ok(Some(u64::try_from(offset)?)),
             _ => Ok(None),
@@ -126,7 +125,7 @@ impl Reader for PartitionReader {
 }
 
 /// Returns advice, which may be empty, if no later poll can continue: the records, the partition or the topic are gone,
-/// records are damaged, or the client is broken. librdkafka repeats what fails for other reasons.
+/// or [no consumer](client::final_advice) can read on. librdkafka repeats what fails for other reasons.
 fn final_advice(error: &KafkaError) -> Option<&'static str> {
     let is_gone = matches!(
         error.rdkafka_error_code(),
@@ -137,8 +136,7 @@ fn final_advice(error: &KafkaError) -> Option<&'static str> {
                 | Code::UnknownPartition
         )
     );
-    let is_final = is_gone || matches!(error, KafkaError::MessageConsumptionFatal(_));
-    client::advice_on_damage(error).or(is_final.then_some(""))
+    client::final_advice(error).or(is_gone.then_some(""))
 }
 
 impl Drop for PartitionReader {

@@ -168,11 +168,11 @@ impl Tail {
                 self.read_to_end.insert(partition);
                 Ok(None)
             }
+            Some(Err(error)) if let Some(advice) = client::final_advice(&error) => {
+                Err(refused!("cannot read topic {}: {error}{advice}", self.topic))
+            }
             Some(Err(error)) => {
                 use RDKafkaErrorCode as Code;
-                if let Some(advice) = client::advice_on_damage(&error) {
-                    return Err(refused!("cannot read topic {}: {error}{advice}", self.topic));
-                }
                 match error.rdkafka_error_code() {
                     Some(
                         Code::UnknownTopicOrPartition

@@ -17,7 +17,7 @@ const BARE_NAME_BYTES_MAX: usize = 7;
 static NAMES: LazyLock<HashMap<&'static [u8], &'static str>> =
     LazyLock::new(|| entities::ENTITIES.iter().map(|e| (e.entity.as_bytes(), e.characters)).collect());
 
-/// Builds the table, so that the first page does not wait for it.
+/// Builds the table, which the first page would otherwise wait for.
 pub(in crate::extract) fn build_table() {
     LazyLock::force(&NAMES);
 }
@@ -103,8 +103,8 @@ pub(in crate::extract) fn decoded(text: &str) -> String {
     decoded
 }
 
-/// Returns the link in an attribute with its references replaced. There, a name without a semicolon is none before `=`, a
-/// letter or a digit: `?a=1&section=2` has no `&sect`.
+/// Returns the link in an attribute with its references replaced. There, a name without a semicolon is no reference if
+/// `=`, a letter or a digit follows: `?a=1&section=2` has no `&sect`.
 pub(in crate::extract) fn decoded_link(link: &str) -> String {
     let mut decoded = String::with_capacity(link.len());
     append(link, true, &mut decoded);
